@@ -1,3 +1,3 @@
-"""Everything the browser sees: pages, sockets, accounts.  At once the Django project and its only app."""
+"""The web application: pages, sockets, accounts.  This package is the Django project and its only app."""
 
 __version__ = "0.1.0"

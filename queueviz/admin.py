@@ -1,4 +1,4 @@
-"""The host's own view of the rows.  Digests are hidden, and the audit is only read."""
+"""The Django admin for the host of the server.  Digests are hidden, and the audit is read-only."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ class GrantAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 class ClusterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """The admin of attached clusters.
 
-    Changes reach the engine; visitors who lost a right are disconnected from the pages.
+    Changes reach the engine.  Visitors who lose a right are disconnected from the pages.
     """
 
     list_display = ("name", "title", "name_servers", "audience", "tls")
@@ -40,37 +40,37 @@ class ClusterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     filter_horizontal = ("viewers", "operators")
     fieldsets = (
         (None, {"fields": ("name", "title")}),
-        (_("Where it is"), {"fields": ("name_servers", "tls", "access_key", "secret_variable")}),
-        (_("Who may look, and who may reset"), {"fields": ("audience", "viewers", "operators")}),
+        (_("Cluster address"), {"fields": ("name_servers", "tls", "access_key", "secret_variable")}),
+        (_("Who can view, and who can reset"), {"fields": ("audience", "viewers", "operators")}),
     )
 
     def get_readonly_fields(self, request: object, obj: Any = None) -> tuple[str, ...]:
-        """Return the fields that are fixed: a cluster's address is in links and in the audit."""
+        """Return the read-only fields: `name` after creation, because links and the audit contain it."""
         return ("name",) if obj is not None else ()
 
 
 class LtiPlatformForm(forms.ModelForm):  # type: ignore[type-arg]
-    def clean(self) -> dict[str, Any]:
-        """Check the addresses; those that requests must not go to are reported here."""
+    def clean(self) -> dict[str, object]:
+        """Validate the platform's addresses, and report those to which the server must not send requests."""
         values = super().clean() or {}
         for name in ("auth_url", "token_url", "key_set_url"):
             try:
                 outgoing.host_of(values.get(name) or "")
             except outgoing.AddressRefused:
-                self.add_error(name, _("It begins with https:// and has no user, password or fragment."))
+                self.add_error(name, _("The address must begin with https:// and have no user, password or fragment."))
         for name in ("deployments", "hosts"):
             if not isinstance(listed := values.get(name) or [], list) or not all(
                 isinstance(item, str) for item in listed
             ):
-                self.add_error(name, _('A list of texts, as in ["1"].'))
+                self.add_error(name, _('Enter a list of strings, for example ["1"].'))
             elif name == "hosts" and not all(outgoing.is_host(host.lower()) for host in listed):
-                self.add_error(name, _("Hosts such as files.example.org, without https:// and path."))
+                self.add_error(name, _("Hosts such as files.example.org, without https:// and without a path."))
         return values
 
 
 @admin.register(LtiPlatform)
 class LtiPlatformAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """An LMS registered by hand (docs/lti.md)."""
+    """The admin of learning platforms (LMS) registered by hand (docs/lti.md)."""
 
     form = LtiPlatformForm
     list_display = ("name", "issuer", "client_id", "owner", "made_at")

@@ -1,4 +1,4 @@
-"""The app.  Its `ready` starts nothing: the engine starts with the first page that needs it."""
+"""The Django app configuration.  `ready` starts nothing: the engine starts with the first page that needs it."""
 
 from django.apps import AppConfig
 
@@ -9,4 +9,4 @@ class QueuevizConfig(AppConfig):
 
     def ready(self) -> None:
         from queueviz.access import policy  # noqa: F401  its receiver adopts sandboxes at sign-in
-        from queueviz.runs import places  # noqa: F401  its receiver removes results with their sandbox
+        from queueviz.runs import directories  # noqa: F401  its receiver removes results with their sandbox

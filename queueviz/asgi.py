@@ -1,4 +1,4 @@
-"""The ASGI application Daphne serves: pages over HTTP, boards over the one WebSocket."""
+"""The ASGI application that Daphne serves: pages over HTTP, boards over one WebSocket."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The one command line: `queueviz serve`, `broker`, `mqstore`, …; in a checkout `manage.py`."""
+"""The command line: `queueviz serve`, `broker`, `mqstore`, …; in a checkout `manage.py`."""
 
 import os
 import sys

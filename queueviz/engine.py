@@ -1,8 +1,9 @@
 """The engine of this server: started by the first page that needs it, stopped when the process ends.
 
-It is a thread of this process, or several processes of their own (`use_processes`: what `manage.py serve` does).  Never
-started from `AppConfig.ready`: every management command runs that.  Callers write `engine.port()`, and wait for
-an answer through `engine.answer`, which turns a late one into `EngineBusy` (a page with a sentence, status 503).
+The engine is a thread of this process, or several processes of their own (`use_processes`, which `manage.py serve`
+calls).  `AppConfig.ready` never starts it, because every management command runs `ready`.  Callers write
+`engine.port()` and wait for an answer with `engine.answer`.  A late answer raises `EngineBusy` (a page with a
+sentence, status 503).
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from sandbox.kernel.errors import EngineBusy
 if TYPE_CHECKING:
     from queueviz.engines.pool import Pool
     from queueviz.engines.ray_pool import RayPool
-    from sandbox.cluster.config import HostConfig
     from sandbox.hosting.engine import Engine
     from sandbox.hosting.port import EnginePort
     from sandbox.queries.rows.labs import LabRow
@@ -42,22 +42,22 @@ _processes = 0
 
 
 def use_processes(number: int) -> None:
-    """Set the number of engine processes of the next start; 0: a thread of this process."""
+    """Set the number of engine processes for the next start.  0: a thread of this process."""
     global _processes
     _processes = number
 
 
 def port() -> EnginePort:
-    """The port of the engine, which is started at the first call."""
+    """Return the port of the engine.  The first call starts the engine."""
     global _engine
     with _starting:
-        if _engine is None or not _engine.is_alive:  # one whose thread died is replaced; its sandboxes recover
+        if _engine is None or not _engine.is_alive:  # an engine whose thread died is replaced; its sandboxes recover
             _engine = _start()
         return _engine.port
 
 
 def directory_of(slug: str) -> Path:
-    """Return the directory of a sandbox of this server, whether or not it exists."""
+    """Return the directory of a sandbox of this server, even if it does not exist."""
     return Path(settings.QUEUEVIZ_HOME) / "sandboxes" / slug
 
 
@@ -66,7 +66,7 @@ def is_running() -> bool:
 
 
 def stop() -> None:
-    """Stop actors, brokers and journals cleanly; a new `port()` starts a new engine."""
+    """Stop actors, brokers and journals cleanly.  The next `port()` starts a new engine."""
     global _engine
     with _starting:
         running, _engine = _engine, None
@@ -75,7 +75,7 @@ def stop() -> None:
 
 
 def answer(future: Future[T], timeout_s: float | None = None) -> T:
-    """Return the engine's answer.  Raises `EngineBusy` after `timeout_s` (else `PATIENCE_S`)."""
+    """Return the engine's answer.  Raises `EngineBusy` after `timeout_s` (default: `PATIENCE_S`)."""
     try:
         return future.result(PATIENCE_S if timeout_s is None else timeout_s)
     except FutureTimeout:
@@ -84,25 +84,14 @@ def answer(future: Future[T], timeout_s: float | None = None) -> T:
 
 
 def lab_of(slug: str) -> LabRow | None:
-    """The lab in progress in a sandbox; None: none was started there.  Raises `EngineBusy`, `ActionRefused`."""
+    """Return the lab in progress in a sandbox, or None if no lab was started.  Raises `EngineBusy`, `ActionRefused`."""
     row: LabRow | None = answer(port().ask(slug, LabState())).get("lab")
     return row
 
 
-def config_of(number: int = 0, engines: int = 1) -> HostConfig:
-    """Return the configuration of engine `number` of `engines` on this machine's addresses."""
-    from queueviz.engines.pool import with_ports_of
-    from sandbox.cluster.config import HostConfig  # a command without an engine need not load it
-
-    config = HostConfig(
-        node_host=settings.QUEUEVIZ_NODE_ADDRESS,
-        first_port=settings.QUEUEVIZ_FIRST_PORT,
-        history_s=settings.QUEUEVIZ_HISTORY_S,
-    )
-    return with_ports_of(config, number, engines)
-
-
 def _start() -> AnyEngine:
+    from queueviz.engines.host_config import host_config  # a command without an engine need not load it
+
     started: AnyEngine
     if settings.QUEUEVIZ_RAY_ADDRESS:
         from queueviz.engines.ray_pool import RayPool
@@ -111,10 +100,10 @@ def _start() -> AnyEngine:
     elif _processes:
         from queueviz.engines.pool import Pool
 
-        started = Pool(Path(settings.QUEUEVIZ_HOME), config_of(), _processes, settings.LOGGING).start()
+        started = Pool(Path(settings.QUEUEVIZ_HOME), host_config(), _processes, settings.LOGGING).start()
     else:
         from sandbox.hosting.engine import Engine
 
-        started = Engine(settings.QUEUEVIZ_HOME, config_of()).start()
+        started = Engine(settings.QUEUEVIZ_HOME, host_config()).start()
     atexit.register(stop)
     return started

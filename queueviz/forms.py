@@ -1,6 +1,7 @@
-"""Conversion of form fields to plain dictionaries for `control`.  Values stay text: `control.fields` has the types."""
+"""Conversion of form fields to plain dictionaries for `control`.
 
-from typing import Any
+Values stay text: `control.fields` has the types.
+"""
 
 from django import forms
 from django.http import QueryDict
@@ -14,13 +15,14 @@ LIST_MARK = "[]"  # `queues[]` is a list even with one box ticked
 KEY_MARK = "."  # `queues_by_member.A` is what A has in the object `queues_by_member`
 
 
-def fields_of(form: QueryDict) -> dict[str, Any]:
-    """`queues=a&queues=b` and `queues[]=a` → list, `lists.A=a` → object, the rest one text each (which may hold JSON).
+def fields_of(form: QueryDict) -> dict[str, object]:
+    """Return the fields of a form as a dictionary.
 
-    A field that is sent empty is left out: the engine's default holds.  Raises ActionRefused (422) for a field that is
-    sent in two of these ways.
+    `queues=a&queues=b` and `queues[]=a` → list, `lists.A=a` → object, any other field one text (which may hold
+    JSON).  An empty field is left out, so the engine uses its default.  Raises ActionRefused (422) for a field that
+    is sent in two of these ways.
     """
-    fields: dict[str, Any] = {}
+    fields: dict[str, object] = {}
     for name in form:
         if name in NOT_FIELDS:
             continue
@@ -39,16 +41,16 @@ def fields_of(form: QueryDict) -> dict[str, Any]:
     return fields
 
 
-def _put(fields: dict[str, Any], field: str, value: str | list[str] | dict[str, str]) -> None:
+def _put(fields: dict[str, object], field: str, value: str | list[str] | dict[str, str]) -> None:
     if field in fields and not (isinstance(fields[field], dict) and isinstance(value, dict)):
         raise ActionRefused(
-            422, "{field} is sent in two ways.", "Send it as one text, as a list, or key by key.", field=field
+            422, "{field} is sent in two forms.", "Send the field as one text, as a list, or key by key.", field=field
         )
     fields[field] = value
 
 
 class NewSandboxForm(forms.Form):
-    """The form that starts a sandbox: only the template is needed."""
+    """The form that starts a sandbox.  Only the template is needed."""
 
     template = forms.CharField(max_length=32, required=False, initial="orders")
     preset = forms.CharField(max_length=32, required=False)
@@ -56,7 +58,7 @@ class NewSandboxForm(forms.Form):
 
 
 class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
-    """The settings of a sandbox that its owner may change outside the engine."""
+    """The form for the settings of a sandbox that its owner may change outside the engine."""
 
     class Meta:
         model = Sandbox

@@ -1,4 +1,4 @@
-"""Middleware of every request: it refuses unreadable ones, extends sessions, and turns errors into sentences."""
+"""Middleware of every request: refusal of unreadable requests, session extension, errors as sentences."""
 
 import time
 from collections.abc import Callable
@@ -18,9 +18,10 @@ DAY_S = 86_400
 
 
 class Readable:
-    """Middleware that refuses too many fields or a charset that is not of text before any page reads them.
+    """Middleware that refuses a request with too many fields or a charset that is no text encoding.
 
-    Django would find out only when the first field is read, and again while the error page is drawn.
+    It does so before a page reads the request.  Django would raise the error only when the first field is read, and
+    again while the error page is rendered.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -30,7 +31,7 @@ class Readable:
         if (request.encoding or "utf-8").lower() not in ("utf-8", "utf8"):
             request.encoding = "utf-8"
             return errors.sentence(
-                request, 415, error=gettext("This charset is not understood."), hint=gettext("Send text as UTF-8.")
+                request, 415, error=gettext("This charset is not supported."), hint=gettext("Send text as UTF-8.")
             )
         try:
             _ = request.GET
@@ -41,7 +42,7 @@ class Readable:
 
 
 class RollingSession:
-    """Middleware that keeps a session for 30 days from its last use, not from its first, with one write a day."""
+    """Middleware that keeps a session for 30 days after its last use, not its first, with one write a day."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
@@ -56,7 +57,7 @@ class RollingSession:
 
 
 class EngineAnswers:
-    """Middleware that answers errors of engine or database by a page, a partial or JSON with its own status."""
+    """Middleware that turns errors of the engine or database into a page, a partial or JSON with its own status."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
@@ -75,7 +76,10 @@ class EngineAnswers:
 
 
 class Masked:
-    """Middleware that hides the sandbox's address in headers behind a live link (a redirect, a button of htmx)."""
+    """Middleware that hides the sandbox's address in response headers behind a live link.
+
+    Such headers come from redirects and buttons of htmx.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -89,9 +93,9 @@ class Masked:
 
 
 def _other_method(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
-    """Return the refusal as a sentence and a hint; the API framework would answer in plain text."""
+    """Return the refusal of a method as a sentence and a hint.  The API framework would answer in plain text."""
     body = {
-        "error": gettext("{method} is not possible here.").format(method=request.method),
-        "hint": gettext("Possible: {methods}.").format(methods=answer.headers.get("Allow", "")),
+        "error": gettext("{method} is not allowed here.").format(method=request.method),
+        "hint": gettext("Allowed: {methods}.").format(methods=answer.headers.get("Allow", "")),
     }
     return JsonResponse(body, status=405, headers={"Allow": answer.headers.get("Allow", "")})

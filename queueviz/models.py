@@ -1,6 +1,6 @@
 """Database rows of sandboxes, rights, clusters, runs and engine leases.
 
-Messages, queues and offsets are the engine's (catalogue 8).
+Messages, queues and offsets are in the engine's files (catalogue 8).
 """
 
 import secrets
@@ -47,7 +47,7 @@ DIGEST_LENGTH = 64  # SHA-256 in hex
 
 
 class Sandbox(models.Model):
-    """One sandbox: its address, its name and its owner.  Its state is known by the engine."""
+    """A sandbox's address, name and owner.  The engine holds its state."""
 
     class Visibility(models.TextChoices):
         LINK = "link", "whoever has the address may watch"
@@ -81,9 +81,9 @@ class Sandbox(models.Model):
 
 
 class Grant(models.Model):
-    """A right given away: to a browser, a program, an account, or the first visitor who opens a link.
+    """A right to a sandbox, given to a browser, a program, an account, or the first visitor who opens a link.
 
-    Secrets are stored as SHA-256 only: of a token or link in `digest`, of a browser in `holder`.
+    Secrets are stored as SHA-256 only: the secret of a token or link in `digest`, that of a browser in `holder`.
     """
 
     class Kind(models.TextChoices):
@@ -116,16 +116,15 @@ class Grant(models.Model):
 
 
 class Cluster(models.Model):
-    """A real RocketMQ cluster with pages at `/k/<name>/`: its addresses, its viewers and its operators, who may reset
-    offsets.
+    """A real RocketMQ cluster with pages at `/k/<name>/`: its addresses, viewers and operators.
 
-    Everything else is read from the cluster.  Its ACL secret is never stored, only the name of the environment
-    variable that holds it.
+    Operators may reset offsets.  Everything else is read from the cluster.  Its ACL secret is never stored, only the
+    name of the environment variable that holds it.
     """
 
     class Audience(models.TextChoices):
         EVERYONE = "everyone", _("everyone")
-        SIGNED_IN = "signed-in", _("whoever is signed in")
+        SIGNED_IN = "signed-in", _("signed-in accounts")
         NAMED = "named", _("named accounts only")
 
     name = models.CharField(
@@ -133,27 +132,27 @@ class Cluster(models.Model):
         max_length=48,
         unique=True,
         validators=[fields.name_is_an_address],
-        help_text=_("The address of its pages: /k/<name>/. It stays as it is."),
+        help_text=_("The address of the cluster's pages: /k/<name>/. The name cannot be changed later."),
     )
-    title = models.CharField(_("title"), max_length=80, blank=True, help_text=_("What pages call it."))
+    title = models.CharField(_("title"), max_length=80, blank=True, help_text=_("The name shown on pages."))
     name_servers = models.TextField(
         _("name servers"),
         max_length=600,
         validators=[fields.are_addresses],
-        help_text=_("host:port, separated by semicolons or one a line."),
+        help_text=_("host:port, separated by semicolons, or one per line."),
     )
-    tls = models.BooleanField(_("TLS"), default=False, help_text=_("Speak TLS with name servers and brokers."))
+    tls = models.BooleanField(_("TLS"), default=False, help_text=_("Use TLS with name servers and brokers."))
     access_key = models.CharField(
-        _("access key"), max_length=64, blank=True, help_text=_("Of ACL 4.x, where the cluster has it on.")
+        _("access key"), max_length=64, blank=True, help_text=_("For ACL 4.x, if the cluster uses it.")
     )
     secret_variable = models.CharField(
-        _("variable of the secret key"),
+        _("secret key variable"),
         max_length=64,
         blank=True,
         validators=[fields.names_a_variable],
         help_text=_("The environment variable that holds the secret key, for example QUEUEVIZ_ACL_PROD."),
     )
-    audience = models.CharField(_("who may look"), max_length=12, choices=Audience, default=Audience.NAMED)
+    audience = models.CharField(_("who can view"), max_length=12, choices=Audience, default=Audience.NAMED)
     viewers = models.ManyToManyField(
         settings.AUTH_USER_MODEL, blank=True, related_name="+", verbose_name=_("named accounts")
     )
@@ -162,7 +161,7 @@ class Cluster(models.Model):
         blank=True,
         related_name="+",
         verbose_name=_("operators"),
-        help_text=_("They look too, and may reset offsets."),
+        help_text=_("Operators can view the cluster, and reset its offsets."),
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -178,12 +177,15 @@ class Cluster(models.Model):
         return self.name
 
     def clean(self) -> None:
-        """Check that key and secret go together, and that the secret is set now: later errors would be unclear."""
+        """Check that key and secret variable are set together, and that the variable is set in this process.
+
+        Later errors would be unclear.
+        """
         if bool(self.access_key) != bool(self.secret_variable):
             missing = "secret_variable" if self.access_key else "access_key"
-            raise ValidationError({missing: _("An access key and the variable of its secret key go together.")})
+            raise ValidationError({missing: _("Set the access key and its secret key variable together.")})
         if self.secret_variable and fields.secret_of(self.secret_variable) is None:
-            raise ValidationError({"secret_variable": _("This server was started without that variable.")})
+            raise ValidationError({"secret_variable": _("This server was started without this variable.")})
 
     @property
     def slug(self) -> str:
@@ -227,11 +229,11 @@ def new_run() -> str:
 
 
 class PipelineRun(models.Model):
-    """One job of the pipeline over one sandbox: requested on a page, carried out by `manage.py pipelineworker`."""
+    """One run of a pipeline job on one sandbox: requested on a page, executed by `manage.py pipelineworker`."""
 
     class State(models.TextChoices):
         QUEUED = "queued", _("waiting")
-        RUNNING = "running", _("at work")
+        RUNNING = "running", _("executing")
         DONE = "done", _("done")
         FAILED = "failed", _("failed")
         CANCELLED = "cancelled", _("cancelled")
@@ -250,7 +252,7 @@ class PipelineRun(models.Model):
     tables = models.JSONField(default=dict, blank=True)  # rows by table
     true_to = models.BigIntegerField(null=True, blank=True)  # the last journal entry it read
     who = models.CharField(max_length=80)  # as in the audit
-    visitor = models.CharField(max_length=DIGEST_LENGTH)  # keyed hash of who asked, for the limit
+    visitor = models.CharField(max_length=DIGEST_LENGTH)  # keyed hash of the requesting visitor, for the limit
     asked_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
@@ -268,7 +270,7 @@ class PipelineRun(models.Model):
 
 
 class EngineLease(models.Model):
-    """An engine among several, and until when it may write (`queueviz.engines.lease_rows`)."""
+    """One of several engines, with the time until which it may write (`queueviz.engines.lease_rows`)."""
 
     engine = models.CharField(max_length=64, unique=True)  # id of one incarnation
     name = models.CharField(max_length=80, db_index=True)
@@ -284,9 +286,9 @@ class EngineLease(models.Model):
 
 
 class SandboxPlace(models.Model):
-    """The engine that has a sandbox.
+    """The engine that owns a sandbox.
 
-    Each change of engine makes a new row: its number, never used again, is the fence.
+    Each change of engine makes a new row.  Its primary key is never reused and serves as the fencing token.
     """
 
     slug = models.CharField(max_length=SLUG_LENGTH, unique=True)
@@ -305,7 +307,7 @@ class AuditRecord(models.Model):
     what = models.CharField(max_length=32)
     who = models.CharField(max_length=80)  # a role or an account, never a person's address
     origin = models.CharField(max_length=DIGEST_LENGTH, blank=True)  # keyed hash of address, course: `creation_limits`
-    visitor = models.CharField(max_length=DIGEST_LENGTH, blank=True)  # keyed hash of who has a session or token
+    visitor = models.CharField(max_length=DIGEST_LENGTH, blank=True)  # keyed hash of the visitor's session or token
     details = models.JSONField(default=dict, blank=True)
 
     class Meta:

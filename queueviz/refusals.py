@@ -1,9 +1,9 @@
-"""Refusals in the reader's language: text and values are separate until here."""
+"""Refusals in the reader's language.  Text and values are separate until this module joins them."""
 
 import errno
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from django.db import DataError, OperationalError
 from django.utils.translation import gettext
@@ -25,17 +25,27 @@ SPOKEN = frozenset({"kind", "limit", "problem", "state", "what", "why"})
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Return whether a file or the database is out of disk space."""
+    """Return True if the error is a full disk, reported by a file or by the database."""
     if isinstance(error, OperationalError):
         return any(words in str(error).lower() for words in NO_ROOM)
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
-def describe(error: BaseException) -> tuple[int, dict[str, Any]]:
-    """Return status and `{"error", "hint"}`, with `field` and `details` if there are any."""
+class Described(TypedDict):
+    """A refusal in the reader's language."""
+
+    error: str
+    hint: str
+    field: NotRequired[str]
+    details: NotRequired[object]
+
+
+def describe(error: BaseException) -> tuple[int, Described]:
+    """Return the HTTP status and `{"error", "hint"}` of an error, with `field` and `details` if present."""
     if isinstance(error, ActionRefused):
-        texts: dict[str, Any] = {
-            name: hidden_names.shown(filled(text, error.values)) for name, text in _texts_of(error)
+        texts: Described = {
+            "error": hidden_names.shown(filled(error.message, error.values)),
+            "hint": hidden_names.shown(filled(error.hint, error.values)),
         }
         if error.field is not None:
             texts["field"] = error.field
@@ -45,13 +55,12 @@ def describe(error: BaseException) -> tuple[int, dict[str, Any]]:
     if isinstance(error, NotFound):
         return 404, {"error": gettext(str(error)), "hint": gettext("Check the address, or start a new sandbox.")}
     if isinstance(error, Forbidden):
-        return 403, {"error": gettext(str(error)), "hint": gettext("Ask the owner, or start a sandbox of your own.")}
+        return 403, {"error": gettext(str(error)), "hint": gettext("Ask the owner, or start your own sandbox.")}
     if isinstance(error, EngineBusy):
         return 503, {"error": gettext(str(error)), "hint": gettext("Try again in a moment.")}
     if isinstance(error, SandboxError):
-        text = filled("The engine could not do this: {why}.", {"why": str(error).removesuffix(".")})
-        texts = {"error": hidden_names.shown(text)}
-        return 503, texts | {"hint": gettext("Try again in a moment.")}
+        text = filled("The engine could not execute this request: {why}.", {"why": str(error).removesuffix(".")})
+        return 503, {"error": hidden_names.shown(text), "hint": gettext("Try again in a moment.")}
     if is_disk_full(error):
         log.error("the disk is full: %s", error)
         return 503, {
@@ -63,18 +72,20 @@ def describe(error: BaseException) -> tuple[int, dict[str, Any]]:
         return 503, {"error": gettext("The database is busy."), "hint": gettext("Try again in a moment.")}
     if isinstance(error, DataError):
         return 400, {
-            "error": gettext("This request holds a character that cannot be stored."),
-            "hint": gettext("Write it without control characters."),
+            "error": gettext("This request contains a character that cannot be stored."),
+            "hint": gettext("Remove control characters."),
         }
     raise TypeError(f"no refusal: {error!r}")
 
 
-def _texts_of(error: ActionRefused) -> tuple[tuple[str, str], ...]:
-    return ("error", error.message), ("hint", error.hint)
+def beside(status: int, texts: Described) -> dict[str, object]:
+    """Return the template values for the partial that shows a refusal."""
+    more = {name: text for name, text in texts.items() if name != "error"}
+    return {"status": status, "message": texts["error"], **more}
 
 
 def filled(text: str, values: Mapping[str, object]) -> str:
-    """`text` in the reader's language, with its values.  An empty text stays empty."""
+    """Return `text` in the reader's language with its values filled in.  An empty text stays empty."""
     if not text:
         return ""
     sentence = gettext(text)
@@ -82,5 +93,5 @@ def filled(text: str, values: Mapping[str, object]) -> str:
 
 
 def spoken(name: str, value: object) -> object:
-    """A value as a sentence has it: words of ours in the reader's language."""
+    """Return a value for a sentence: a word of the product in the reader's language, any other value as it is."""
     return gettext(value) if name in SPOKEN and isinstance(value, str) and value else value

@@ -1,4 +1,4 @@
-"""Django's settings.  From outside come `QUEUEVIZ_…` variables only (docs/running.md); nothing here needs one."""
+"""Django's settings.  They read only `QUEUEVIZ_…` environment variables (docs/running.md), all optional."""
 
 import sys
 from pathlib import Path
@@ -19,7 +19,7 @@ QUEUEVIZ_HISTORY_S = environment.number("QUEUEVIZ_HISTORY_S", 600, 0, 86_400)  #
 QUEUEVIZ_ENGINES = environment.text("QUEUEVIZ_ENGINES", "0")  # processes beside the server, or auto; 0: a thread of it
 
 DEBUG = environment.switch("QUEUEVIZ_DEBUG")
-QUEUEVIZ_METRICS_TOKEN = environment.text("QUEUEVIZ_METRICS_TOKEN")  # of who reads the clusters' metrics
+QUEUEVIZ_METRICS_TOKEN = environment.text("QUEUEVIZ_METRICS_TOKEN")  # of clients that read the clusters' metrics
 SECRET_KEY = environment.text("QUEUEVIZ_SECRET_KEY") or environment.kept_secret(QUEUEVIZ_HOME)
 ALLOWED_HOSTS = environment.names("QUEUEVIZ_ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = environment.names("QUEUEVIZ_TRUSTED_ORIGINS")
@@ -89,7 +89,7 @@ SQLITE_OPTIONS = {
     "transaction_mode": "IMMEDIATE",  # a writer waits for its turn instead of failing at the upgrade
     "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA secure_delete=ON;",
 }
-POSTGRESQL_OPTIONS = {"connect_timeout": 5, "options": "-c lock_timeout=5s"}  # who waits in vain hears that it is busy
+POSTGRESQL_OPTIONS = {"connect_timeout": 5, "options": "-c lock_timeout=5s"}  # then the request is refused as busy
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = SQLITE_OPTIONS
 elif DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":

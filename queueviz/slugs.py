@@ -1,4 +1,4 @@
-"""Addresses: two words and six letters that people can read aloud, and the page addresses of each."""
+"""Addresses of sandboxes and clusters: slugs of two words and six letters, and the URLs of each slug's pages."""
 
 import re
 import secrets
@@ -65,18 +65,21 @@ ANY = re.compile(rf"\b(?:{'|'.join(FIRST)})-(?:{'|'.join(SECOND)})-[{LETTERS}]{{
 
 
 def new_slug() -> str:
-    """`quiet-otter-hqnzrp`: hard to guess, since the address is enough to watch."""
+    """Return a new random slug such as `quiet-otter-hqnzrp`.
+
+    It is hard to guess, since a visitor who has the address may watch the sandbox.
+    """
     letters = "".join(secrets.choice(LETTERS) for _ in range(LETTER_COUNT))
     return f"{secrets.choice(FIRST)}-{secrets.choice(SECOND)}-{letters}"
 
 
 def attached_slug(name: str) -> str:
-    """Return the cluster's name in the engine."""
+    """Return the slug of an attached cluster, its name in the engine."""
     return PREFIX + name
 
 
 def attached_name(slug: str) -> str | None:
-    """The name of the attached cluster, or None where the slug is a sandbox's."""
+    """Return the name of the attached cluster, or None if the slug is a sandbox's."""
     return slug.removeprefix(PREFIX) if is_attached(slug) else None
 
 
@@ -98,8 +101,9 @@ BEHIND: ContextVar[Behind | None] = ContextVar("behind", default=None)
 
 
 def root_of(slug: str) -> str:
-    """Return the root of its pages: `/s/<slug>/`, `/k/<name>/` of an attached cluster, `/v/<secret>/` behind a live
-    link.
+    """Return the URL path of the pages of a sandbox or cluster.
+
+    `/s/<slug>/`; `/k/<name>/` of an attached cluster; `/v/<secret>/` behind a live link.
     """
     behind = BEHIND.get()
     if behind is not None and slug in (behind.slug, behind.alias):
@@ -109,7 +113,7 @@ def root_of(slug: str) -> str:
 
 
 def api_of(slug: str) -> str:
-    """The same for programs (`api.py`, `attached_api.py`)."""
+    """Return the URL path of its JSON API (`api.sandboxes`, `api.clusters`), without a slash at the end."""
     behind = BEHIND.get()
     if behind is not None and slug in (behind.slug, behind.alias):
         return behind.api
@@ -118,7 +122,7 @@ def api_of(slug: str) -> str:
 
 
 class AttachedName:
-    """`<attached:slug>` in an address: the name of a cluster there, its slug in the view."""
+    """A path converter: `<attached:slug>` in a URL has the name of a cluster, which the view receives as its slug."""
 
     regex = "[a-z0-9][a-z0-9-]{0,47}"
 

@@ -1,4 +1,4 @@
-"""Compiled translations: `django.mo` beside each `django.po`, made where it is missing or older, and not committed."""
+"""Compilation of translations: a `django.mo` beside each `django.po`, if missing or older.  They are not committed."""
 
 import os
 from pathlib import Path
@@ -7,9 +7,10 @@ LOCALES = Path(__file__).with_name("locale")
 
 
 def compile_translations(locales: Path = LOCALES) -> list[Path]:
-    """Return the files that were written.  A text without a translation stays out, so that its English is shown.
+    """Compile each `django.po` whose `django.mo` is missing or older, and return the files written.
 
-    Raises OSError where the folder cannot be written.
+    A text without a translation is left out, so that its English is shown.  Raises OSError if the folder is not
+    writable.
     """
     written = []
     for source in sorted(locales.glob("*/LC_MESSAGES/*.po")):

@@ -1,4 +1,4 @@
-"""Every address (catalogue 12)."""
+"""The URL configuration: every address (catalogue 12)."""
 
 from django.contrib import admin
 from django.urls import path, register_converter
@@ -12,7 +12,7 @@ from queueviz.pages import (
     analytics,
     audit,
     branch,
-    claims,
+    claim_tests,
     compare,
     course_live,
     courses,
@@ -23,9 +23,8 @@ from queueviz.pages import (
     home,
     incidents,
     joining,
-    keep,
     labs,
-    linked,
+    live_links,
     lti,
     lti_teaching,
     metrics,
@@ -34,6 +33,7 @@ from queueviz.pages import (
     recipe,
     results,
     sandbox,
+    sandbox_operations,
     share,
     student_data,
 )
@@ -106,13 +106,13 @@ urlpatterns = [
     path("s/<slug:slug>/part/runs/", pipeline.runs, name="runs"),
     path("s/<slug:slug>/part/freshness/<str:job>/", pipeline.freshness, name="freshness"),
     path("s/<slug:slug>/part/<slug:name>/", sandbox.part, name="part"),
-    path("s/<slug:slug>/keep/<slug:what>/", keep.keep, name="keep"),
+    path("s/<slug:slug>/keep/<slug:what>/", sandbox_operations.keep, name="keep"),
     path("s/<slug:slug>/clients/<str:client>/", sandbox.page, {"tab": "client"}, name="client"),
     path("s/<slug:slug>/messages/<str:id>/", sandbox.page, {"tab": "message"}, name="message"),
     path("s/<slug:slug>/branch/", branch.branch, name="branch"),
     path("s/<slug:slug>/branching/", branch.branching, name="branching"),
-    path("s/<slug:slug>/claims/", claims.choose, name="claims"),
-    path("s/<slug:slug>/claims/<slug:play>/", claims.tried, name="claim-tried"),
+    path("s/<slug:slug>/claims/", claim_tests.choose, name="claims"),
+    path("s/<slug:slug>/claims/<slug:play>/", claim_tests.tried, name="claim-tried"),
     path("s/<slug:slug>/compare/", compare.choose, name="compare"),
     path("s/<slug:slug>/compare/<slug:play>/", compare.compared, name="compared"),
     path("s/<slug:slug>/share/", share.share, name="share"),
@@ -123,6 +123,7 @@ urlpatterns = [
     path("s/<slug:slug>/history/", history.history, name="history"),
     path("s/<slug:slug>/pipeline/", pipeline.pipeline, name="pipeline"),
     path("s/<slug:slug>/labs/<slug:lab>/", labs.lab, name="lab"),
+    path("s/<slug:slug>/labs/<slug:lab>/progress/", labs.progress, name="lab-progress"),
     path("s/<slug:slug>/<slug:tab>/", sandbox.page, name="sandbox-page"),
     path("k/<attached:slug>/", sandbox.page, name="cluster"),
     path("k/<attached:slug>/actions/", sandbox.actions, name="cluster-actions"),
@@ -133,7 +134,7 @@ urlpatterns = [
     path("v/<slug:secret>/", share.shared, name="shared"),
     path("v/<slug:secret>/recording.qvr", share.recording, name="shared-recording"),
     path("v/<slug:secret>/fork/", share.fork, name="shared-fork"),
-    path("v/<slug:secret>/<path:rest>", linked.below, name="linked"),
+    path("v/<slug:secret>/<path:rest>", live_links.below, name="linked"),
     path("e/<slug:secret>/recording.qvr", share.recording, name="embedded-recording"),
     path("e/<slug:secret>/<slug:part>/", share.embedded, name="embedded"),
     path("oembed", share.oembed, name="oembed"),

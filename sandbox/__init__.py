@@ -1,7 +1,7 @@
 """A RocketMQ-compatible broker, name server and clients in plain Python, and their hosting.
 
-Independent of the web part.  Packages and their allowed imports: docs/architecture.md.  In a notebook:
-`from sandbox import Sandbox`, and for a remote cluster `connect` (docs/notebook.md).
+This package does not depend on the web application.  Packages and their allowed imports: docs/architecture.md.  In a
+notebook: `from sandbox import Sandbox`, and for a remote cluster `connect` (docs/notebook.md).
 """
 
 from importlib import import_module
@@ -23,7 +23,7 @@ _WHERE = {
 
 
 def __getattr__(name: str) -> Any:
-    """Imported at the first access, so that a lower package does not load those above it."""
+    """Import a public name at its first use, so that a lower package does not load those above it."""
     if name not in _WHERE:
         raise AttributeError(f"module 'sandbox' has no attribute {name!r}")
     return getattr(import_module(_WHERE[name]), name)

@@ -1,4 +1,4 @@
-"""A step of the wheel's build: the compiled translations, which are not committed."""
+"""A build step of the wheel that compiles the translations, which are not committed."""
 
 import sys
 from typing import Any

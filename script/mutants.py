@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Change one expression of the product at a time, and see whether a test notices.
+"""A mutation test: change one expression of the product at a time and check that a test fails.
 
     script/test mutants [--count 50] [--seed 20261127] [--json FILE]
 
@@ -35,10 +35,10 @@ sys.path.insert(0, str(ROOT))
 from tests.imports import distances, importers, read_graph  # noqa: E402  # the root has to be importable first
 
 LAYERS = {"unit": ("unit", "property", "golden"), "web": ("web", "lti"), "worlds": ("seed", "sim")}
-BUDGET_S = 10.0  # processor seconds of one layer; the test that is running then is played to its end
+BUDGET_S = 10.0  # processor seconds of one layer; a running test may finish
 LIMIT_S = 90  # processor seconds of a fork: more is an endless loop
 NOT_LOADED, HUNG = "not loaded", "hung"
-WALL_S = 300.0  # a mutant that waits for ever
+WALL_S = 300.0  # for a mutant that waits forever
 SWAPS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -99,7 +99,7 @@ def _kind(node: ast.AST) -> str:
 
 
 def change(site: Site) -> None:
-    """Change the site's expression in its tree."""
+    """Change the site's expression in its syntax tree."""
     node = site.node
     match node:
         case ast.Compare():
@@ -117,7 +117,7 @@ def change(site: Site) -> None:
 
 
 def draw(seed: int, count: int) -> list[tuple[Path, int]]:
-    """Return files and the numbers of their sites: the same for the same sources, seed and count."""
+    """Return a random sample of files and site numbers, which depends only on sources, seed and count."""
     files = [
         path
         for package in ("sandbox", "queueviz")
@@ -129,7 +129,7 @@ def draw(seed: int, count: int) -> list[tuple[Path, int]]:
 
 
 def compiled(tree: ast.Module, path: Path, function: ast.FunctionDef | ast.AsyncFunctionDef) -> types.CodeType:
-    """Return the code object of that function in the changed tree."""
+    """Return the code object of the function in the changed tree."""
     first = min([decorator.lineno for decorator in function.decorator_list] + [function.lineno])
     pending = [compile(ast.fix_missing_locations(tree), str(path), "exec")]
     while pending:
@@ -141,7 +141,7 @@ def compiled(tree: ast.Module, path: Path, function: ast.FunctionDef | ast.Async
 
 
 def replace(path: Path, code: types.CodeType) -> int:
-    """Give each live function of that place the new code; return how many there were."""
+    """Replace the code of every live function at the site; return their number."""
     functions = [
         item
         for item in gc.get_objects()
@@ -155,7 +155,7 @@ def replace(path: Path, code: types.CodeType) -> int:
 
 
 class Mutants:
-    """A pytest plugin that plays tests against each mutant instead of running them once."""
+    """A pytest plugin that runs tests against each mutant instead of once."""
 
     def __init__(self, drawn: list[tuple[Path, int]], out: Path | None) -> None:
         self._drawn, self._out = drawn, out
@@ -175,8 +175,8 @@ class Mutants:
         self._texts = {path: (ROOT / path).read_text() for path in by_file}
         self._by_file, self._importers = by_file, importers(read_graph())
         first = next(item for item in session.items if item.get_closest_marker("django_db"))
-        self._last = session.items[-1]  # named as the next one after each test, so that what a session has once stays
-        first.config.hook.pytest_runtest_protocol(item=first, nextitem=self._last)  # the database is made
+        self._last = session.items[-1]  # `nextitem` of each test, so that session fixtures stay
+        first.config.hook.pytest_runtest_protocol(item=first, nextitem=self._last)  # creates the database
         for number, (path, site) in enumerate(self._drawn, 1):
             row = self._judge(path, site)
             self.rows.append(row)
@@ -256,7 +256,7 @@ def _forked(work: Callable[[], str]) -> str:
         resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_S, LIMIT_S))
         try:
             answer = work()
-        except BaseException as error:  # a mutant may raise anything, also what ends a process
+        except BaseException as error:  # a mutant may raise anything, SystemExit too
             answer = f"raised {error!r}"[:200]
         os.write(writer, answer.encode())
         os._exit(0)
@@ -276,7 +276,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=50)
     parser.add_argument("--seed", type=int, default=20261127)
-    parser.add_argument("--json", type=Path, help="write a line for each mutant")
+    parser.add_argument("--json", type=Path, help="write one JSON line per mutant")
     options = parser.parse_args()
     os.chdir(ROOT)
     plugin = Mutants(draw(options.seed, options.count), options.json)

@@ -15,7 +15,7 @@ from hypothesis import settings
 
 from queueviz.fidelity.ledger import ledger
 from queueviz.translations import compile_translations
-from sandbox.pipeline import few
+from sandbox.pipeline.spark import small_runs
 from tests import plan, units
 
 # What a shell runs in its background ignores Ctrl-C, and so would the processes that tests press it in.
@@ -25,7 +25,7 @@ settings.register_profile("shared machine", deadline=None)  # of a single exampl
 settings.load_profile("shared machine")
 
 # Java for a few small jobs: its second compiler and its parallel collector take half as much processor time again.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", few.JAVA)
+os.environ.setdefault("SPARK_SUBMIT_OPTS", small_runs.JAVA)
 
 
 # Who wants sandboxes that begin with a history asks for it, here and of servers: making one takes seconds.
@@ -67,7 +67,7 @@ class Planned:
         self._paths = frozenset(map(plan.path_of, self._units))
 
     def names(self, path: str) -> bool:
-        """Whether a test file has a unit that is to be played."""
+        """Return whether a test file has a unit to run."""
         return path in self._paths or (self.cheap and plan.is_cheap(path))
 
     def holds(self, item: pytest.Item) -> bool:
@@ -79,7 +79,7 @@ PLANNED = pytest.StashKey[Planned]()
 
 
 class Results:
-    """What failed and what it cost, for the run that started this one."""
+    """Failed tests and costs, for the process that started this run."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

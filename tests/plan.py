@@ -82,7 +82,7 @@ def folder_of(unit: str) -> str:
 
 
 def is_cheap(unit: str) -> bool:
-    """Whether each run plays it."""
+    """Return whether every run plays the test."""
     return unit in SMALLEST or (folder_of(unit) in CHEAP and unit == path_of(unit))
 
 

@@ -1,4 +1,4 @@
-"""Where the ports of a test process begin: apart from other processes', and below those of outgoing connections."""
+"""Port ranges of test processes: disjoint, and below those of outgoing connections."""
 
 import os
 

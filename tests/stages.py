@@ -36,7 +36,7 @@ class Step(NamedTuple):
 
 
 class Result(NamedTuple):
-    """Of a stage: pytest's exit code, ids of failed tests, seconds of each unit."""
+    """The result of a stage: pytest's exit code, ids of failed tests, seconds of each unit."""
 
     code: int
     failed: list[str]

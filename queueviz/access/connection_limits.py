@@ -1,6 +1,6 @@
-"""Limits of an HTTP connection before Django sees a request: connection count, time and bytes.
+"""Limits on HTTP connections before Django reads a request: connection count, time and bytes.
 
-Daphne has options for sockets only, so the limits are set where it makes its protocol factory (`doorkeeper`).
+Daphne has options for sockets only. So the limits are set where Daphne makes its protocol factory (`doorkeeper`).
 """
 
 from collections import Counter
@@ -25,14 +25,14 @@ FULL = (
 
 
 def doorkeeper(server: Any) -> "Doorkeeper":
-    """Return Daphne's factory of HTTP connections, with the limits."""
+    """Return a replacement for Daphne's factory of HTTP connections that enforces `HostLimits`."""
     return Doorkeeper(Pages(server), HostLimits())
 
 
 class Doorkeeper(WrappingFactory):
-    """The limit of connections in all, sockets among them, and of one address.
+    """A protocol factory that limits the connections in total, sockets included, and those from one address.
 
-    Behind a proxy all connections have the proxy's address: only the limit in all applies there.
+    Behind a proxy all connections have the proxy's address, so only the limit in total applies there.
     """
 
     def __init__(self, wrapped: Any, limits: HostLimits) -> None:
@@ -60,9 +60,10 @@ class Doorkeeper(WrappingFactory):
 
 
 class Connection(ProtocolWrapper):
-    """A live socket whose client does not read is cut: acknowledgements can be made up, unread bytes cannot.
+    """An HTTP or socket connection that is cut if a live socket's client does not read.
 
-    HTTP answers are as long as their file, and end.
+    The limit counts unread bytes, because a client can send false acknowledgements.  HTTP answers have no such
+    limit: they are as long as their file, and end.
     """
 
     transport: Any
@@ -72,10 +73,10 @@ class Connection(ProtocolWrapper):
         self._cut_unread()
 
     def write_at_once(self, data: bytes) -> None:
-        """Write without waiting for the loop to find the socket writable, which it nearly always is.
+        """Write without waiting until the loop reports the socket as writable, since it nearly always is.
 
-        This saves two system calls for each of hundreds of viewers.  Bytes the socket does not accept go the usual
-        way.
+        This saves two system calls for each of hundreds of viewers.  Bytes that the socket does not accept go
+        through `write`.
         """
         if not unread(self.transport) and not self.disconnecting:
             written = self.transport.writeSomeData(data)
@@ -94,7 +95,7 @@ class Connection(ProtocolWrapper):
 
 
 def unread(transport: Any) -> int:
-    """Return the bytes not yet sent to the client.
+    """Return the number of bytes not yet sent to the client.
 
     `twisted.internet.abstract.FileDescriptor` keeps them in two parts.
     """
@@ -111,11 +112,17 @@ class TurnedAway(Protocol):
 
 class Impatient(HTTPChannel):
     def resetTimeout(self) -> None:
-        """Do not restart the timeout with each byte: one byte a minute would keep a connection open for ever."""
+        """Do nothing, so that received bytes do not restart the timeout.
+
+        Otherwise a client could keep a connection open for ever with one byte a minute.
+        """
 
 
 class Pages(HTTPFactory):
-    """A request is to be here whole within `request_s` of the connection, or of the answer before it."""
+    """The HTTP factory with a time limit for requests.
+
+    A request must arrive completely within `request_s` of the connection, or of the previous answer.
+    """
 
     protocol = Impatient
 
@@ -130,7 +137,7 @@ class Pages(HTTPFactory):
 
 
 class Frugal(WebRequest):
-    """A request that drops a body which is too large.  Django gets the size and refuses the request with a sentence."""
+    """An HTTP request that discards a body above the size limit.  Django gets the size and refuses the request."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)

@@ -1,8 +1,8 @@
-"""Limits of the sandboxes that are started within an hour: by a visitor, from an address, by members of a course.
+"""Limits on the sandboxes started within an hour, per visitor, per address and per course.
 
-Counted in the audit, by keyed hashes.  A class sits behind one address: its members are counted by their course.  The
-address has a ceiling that a room of sixty does not meet, and a rate after its first sixty newcomers.  Accounts are not
-counted by the hour.
+Creations are counted in the audit, by keyed hashes.  A class has one address, so its members are counted by their
+course.  The limit of an address is above what a room of sixty needs: a rate applies after its first sixty newcomers.
+Accounts have no hourly limit.
 """
 
 from datetime import timedelta
@@ -14,8 +14,8 @@ from django.utils import timezone
 from queueviz.access import policy
 from queueviz.access.rate_limits import Rate
 from queueviz.access.visitor import Visitor, counting_key
+from queueviz.courses.course_access import digests_of
 from queueviz.courses.models import Course, Enrolment
-from queueviz.courses.visits import digests_of
 from queueviz.models import AuditRecord
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
@@ -23,13 +23,16 @@ from sandbox.kernel.errors import ActionRefused
 LIMITS = HostLimits()
 HOUR = timedelta(hours=1)
 CREATE = "create"  # in the audit
-SIGN_IN = "The next one is possible in {minutes} min, or at once with an account."
-NEWCOMERS = Rate(0.5, 60, what="starts of sandboxes")  # of one address, by browsers that are not known yet
-OF_ADDRESS = "address:"  # begins what `policy.counted_as` says of who has neither session nor token yet
+SIGN_IN = "You can start the next one in {minutes} min, or now if you sign in."
+NEWCOMERS = Rate(0.5, 60, what="sandbox starts")  # of one address, by browsers that are not known yet
+OF_ADDRESS = "address:"  # prefix of `policy.counted_as` for a visitor without session and token
 
 
 class Counted(NamedTuple):
-    """The keys a creation is counted under; an empty field counts nothing.  `course`: the course whose origin it is."""
+    """The keys under which a creation is counted; an empty field counts nothing.
+
+    `course`: the course whose key `origin` is, if any.
+    """
 
     visitor: str
     origin: str
@@ -37,7 +40,10 @@ class Counted(NamedTuple):
 
 
 def counted(visitor: Visitor, course: Course | None = None) -> Counted:
-    """`course`: for which it is made; else the newest one in which the visitor has a place."""
+    """Return the keys under which a creation by this visitor is counted.
+
+    `course`: the course the sandbox is for; without it, the newest course of which the visitor is a member.
+    """
     if course is None and visitor.is_signed_in:
         return Counted("", "", None)
     course = course or _course_of(visitor)
@@ -50,7 +56,7 @@ def counted(visitor: Visitor, course: Course | None = None) -> Counted:
 
 
 def demand(by: Counted) -> None:
-    """Refuse a creation above a limit.  Raises ActionRefused (429), which names the earliest time for another."""
+    """Raise ActionRefused (429) if one more creation exceeds a limit.  The refusal names the earliest time for it."""
     if by.visitor:
         _demand(
             LIMITS.creations_per_hour_per_visitor,
@@ -61,14 +67,14 @@ def demand(by: Counted) -> None:
     if by.course is not None:
         _demand(
             LIMITS.creations_per_hour_per_course,
-            "{made} sandboxes were started in your course within an hour.",
-            "The next one is possible in {minutes} min.",
+            "Your course started {made} sandboxes within an hour.",
+            "You can start the next one in {minutes} min.",
             origin=by.origin,
         )
     elif by.origin:
         _demand(
             LIMITS.creations_per_hour_per_address,
-            "{made} sandboxes were started from your address within an hour.",
+            "Your address started {made} sandboxes within an hour.",
             SIGN_IN,
             origin=by.origin,
         )

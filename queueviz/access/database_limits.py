@@ -1,4 +1,4 @@
-"""Limits counted in the database: each transaction records its count before another one counts."""
+"""Locks in the database for limits: each transaction records its count before another one counts."""
 
 import zlib
 from collections.abc import Iterator
@@ -11,9 +11,9 @@ from django.db import connection, transaction
 def one_at_a_time(what: str) -> Iterator[None]:
     """Open a transaction that excludes all others with the same `what`, in any process.
 
-    SQLite has one writer at a time anyway (settings: IMMEDIATE).  PostgreSQL would let two transactions count at
-    once, and both be the last that fits: there the transaction holds a lock.  Raises OperationalError if others hold
-    it for too long.
+    SQLite has one writer at a time anyway (settings: IMMEDIATE).  In PostgreSQL two transactions could count at the
+    same time, and both would pass as the last one allowed: there the transaction holds a lock.  Raises
+    OperationalError if another transaction holds the lock for too long.
     """
     with transaction.atomic():
         if connection.vendor == "postgresql":
@@ -24,9 +24,9 @@ def one_at_a_time(what: str) -> Iterator[None]:
 
 @contextmanager
 def one_process_at_a_time(what: str) -> Iterator[None]:
-    """Hold the lock as `one_at_a_time` does, for work of many transactions, however long other holders take.
+    """Hold the lock of `what` for work of many transactions.  Wait without a time limit until it is free.
 
-    On SQLite this does nothing: the data home is locked there, and no other process has the file.
+    On SQLite this does nothing: the data home is locked there, and no other process opens the file.
     """
     if connection.vendor != "postgresql":
         yield
@@ -42,5 +42,5 @@ def one_process_at_a_time(what: str) -> Iterator[None]:
 
 
 def number_of(what: str) -> int:
-    """Return the key of the lock in PostgreSQL."""
+    """Return the number of PostgreSQL's advisory lock for `what`."""
     return zlib.crc32(what.encode())

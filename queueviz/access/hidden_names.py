@@ -1,8 +1,9 @@
-"""Names of a sandbox behind a live link: its own name is an address that still works after the link has ended.
+"""Replacement of a sandbox's name behind a live link.
 
-This module lists the parts that carry that name: addresses (made by `slugs`, by reader), the sandbox's own row,
-channels, refusals.  The addresses of other sandboxes (its parent, the source of its seed) are left out.  An actor in
-it is shown as a role alone.  Stored content stays as it is: bodies, keys, properties, names of topics and groups.
+The name is an address that still works after the link has ended, so readers of the link must not see it.  This
+module lists the parts that carry the name: addresses (made by `slugs`, for each reader), the sandbox's own row,
+channels, refusals.  The addresses of other sandboxes (its parent, the source of its seed) are left out.  An actor is
+shown as a role alone.  Stored content stays as it is: bodies, keys, properties, names of topics and groups.
 """
 
 import re
@@ -20,13 +21,16 @@ from sandbox.journal.event_filter import Row, without_own_names
 ALIAS_CHARS = 8
 OTHER = "another-sandbox"
 TEACHER = "instructor"
-HELD = ("lab", "tile")  # channels that name who has taken over
+HELD = ("lab", "tile")  # channels that name a teacher who has taken over
 FACTS = "facts"
 HEAD = re.compile(r'\{"k":"(\w+)","ch":("(?:[^"\\]|\\.)*")')  # as `live.frames` begins each message of a channel
 
 
 class Mask(NamedTuple):
-    """`slug` is the sandbox's, `secret` the link's."""
+    """The replacement of one sandbox's name for readers of one live link.
+
+    `slug` is the sandbox's name, `secret` the secret of the link.
+    """
 
     slug: str
     secret: str
@@ -45,15 +49,15 @@ class Mask(NamedTuple):
         return f"/v/{self.secret}/api"
 
     def address(self, text: str) -> str:
-        """An address, such as that of a redirect."""
+        """Return an address, such as the target of a redirect, with the link's root in place of the sandbox's."""
         return text.replace(f"/s/{self.slug}/", self.root).replace(f"/api/sandboxes/{self.slug}", self.api)
 
     def text(self, text: str) -> str:
-        """A name or sentence of ours that may hold the sandbox's name or that of another one."""
+        """Return a name or sentence of the product without the names of this and other sandboxes."""
         return slugs.ANY.sub(OTHER, self.address(text).replace(self.slug, self.alias))
 
     def texts(self, value: Any) -> Any:
-        """The same in every text of a row that is the sandbox's own."""
+        """Return a value, such as a row of the sandbox, with `text` applied to every string inside."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
@@ -75,7 +79,7 @@ class Mask(NamedTuple):
         return {**row, "snapshot": {**whole, "sandbox": {**whole["sandbox"], "slug": self.alias, "name": self.alias}}}
 
     def frame(self, text: str) -> str:
-        """A message of a socket, before it is sent."""
+        """Return a socket message from the server with the channel names and rows that readers of the link may see."""
         head = HEAD.match(text)
         if head is None:
             return text
@@ -90,8 +94,8 @@ class Mask(NamedTuple):
             return _json({**message, "ch": name, part: without_teacher(message[part])})
         return f"{text[: head.start(2)]}{_json(name)}{text[head.end(2) :]}"
 
-    def message(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a message of a socket's reader with the server's own channel names."""
+    def message(self, message: Mapping[str, object]) -> dict[str, object]:
+        """Return a socket message from a reader of the link with the server's own channel names."""
         masked = dict(message)
         if isinstance(ch := masked.get("ch"), str):
             masked["ch"] = self.inner_channel(ch)
@@ -102,7 +106,7 @@ class Mask(NamedTuple):
 
 @contextmanager
 def behind(mask: Mask) -> Iterator[None]:
-    """Mask names while an answer to a reader of the link is made."""
+    """Hide the sandbox's name while the server makes an answer for a reader of the link."""
     token = slugs.BEHIND.set(mask)
     try:
         yield
@@ -111,19 +115,19 @@ def behind(mask: Mask) -> Iterator[None]:
 
 
 def current() -> Mask | None:
-    """Return the mask of the link whose reader is being answered, if any."""
+    """Return the mask that `behind` has set for the current answer, or None."""
     mask = slugs.BEHIND.get()
     return mask if isinstance(mask, Mask) else None
 
 
 def of_request(request: HttpRequest) -> Mask | None:
-    """Return the mask of the request, for answers made later and for refusals."""
+    """Return the mask of the request, or None.  Answers made after the view and refusals need it."""
     mask: Mask | None = getattr(request, "mask", None)
     return mask
 
 
 def shown(value: Any) -> Any:
-    """Return a name, a sentence or a row of the sandbox's own, as the current reader may see it."""
+    """Return a name, a sentence or a row of the sandbox as the current reader may see it."""
     mask = current()
     return value if mask is None else mask.texts(value)
 
@@ -133,9 +137,10 @@ def shown_channel(name: str) -> str:
     return name if mask is None else mask.channel(name)
 
 
-def without_teacher(view: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tile or the lab in progress with the teacher's name replaced by the role, if a teacher has taken
-    over.
+def without_teacher(view: Mapping[str, object]) -> dict[str, object]:
+    """Return a view of a tile or lab in progress, without the name of a teacher who has taken over.
+
+    The name is replaced by the role.
     """
     shown_view = dict(view)
     for part in ("hold", "tile"):
@@ -145,7 +150,7 @@ def without_teacher(view: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _renamed(name: str, old: str, new: str) -> str:
-    """Return a channel's name (kind, sandbox, subject) with another name of the sandbox."""
+    """Return a channel name (kind, sandbox, subject) with the sandbox's name `old` replaced by `new`."""
     kind, slash, rest = name.partition("/")
     match = re.match(rf"{re.escape(old)}(?=[/?]|$)", rest)
     return name if match is None else f"{kind}{slash}{new}{rest[match.end() :]}"

@@ -1,6 +1,7 @@
-"""The only way to a sandbox or an attached cluster.  One policy for pages, actions, API and socket (catalogue 3, 8).
+"""The access policy for sandboxes and attached clusters, used by pages, actions, API and socket (catalogue 3, 8).
 
-An unknown one and one that is not for this visitor answer alike: an unauthorized visitor learns nothing.
+A name that does not exist and one that this visitor may not see get the same answer.  An unauthorized visitor learns
+nothing.
 """
 
 import secrets
@@ -19,7 +20,7 @@ from django.utils import timezone
 
 from queueviz.access.visitor import Visitor, digest
 from queueviz.courses.releases import is_released
-from queueviz.live.sight import Sight
+from queueviz.live.visible_parts import Sight
 from queueviz.models import Cluster, Grant, Sandbox
 from queueviz.slugs import attached_name
 from sandbox.control.actions import Action, ResetOffsets, UndoReset
@@ -37,15 +38,15 @@ ATTACHED_ACTIONS = (ResetOffsets, UndoReset)  # all that is ever done to a clust
 
 
 class NotFound(Http404):
-    """A sandbox or cluster that does not exist, or that this visitor may not see."""
+    """The error for a sandbox or cluster that does not exist, or that this visitor may not see."""
 
 
 class Forbidden(PermissionDenied):
-    """The visitor sees it but may not do this."""
+    """The error for an action that a visitor who may see the sandbox or cluster is not allowed to do."""
 
 
 class Held(NamedTuple):
-    """A credential of a visitor: it fits grants of `kind` whose `field` has one of `values`."""
+    """A credential of a visitor: it fits grants of `kind` whose field `field` has one of `values`."""
 
     kind: str
     field: str
@@ -87,34 +88,34 @@ class Visit(NamedTuple):
 
     @property
     def sees_scores(self) -> bool:
-        """Return whether this visitor is shown scores of labs: those of a course only once it is released."""
+        """Return True if this visitor sees scores of labs.  Scores of a course are visible only after their release."""
         return self.sight is Sight.ALL
 
     @property
     def wakes(self) -> bool:
-        """Return whether this visitor's visit wakes a sleeping sandbox."""
+        """Return True if a visit of this visitor wakes a sleeping sandbox."""
         return not self.is_attached and (self.may("act") or self.sandbox.of_host)
 
     @property
     def can(self) -> dict[str, bool]:
-        """Every verb and whether this visitor has it, for templates."""
+        """Return every verb and whether this visitor may do it, for templates."""
         return {verb: self.may(verb) for verb in VERBS}
 
 
 def sandbox_for(visitor: Visitor, slug: str, verb: str) -> Sandbox:
-    """The sandbox, if `visitor` may `verb` it; raises `NotFound` or `Forbidden`."""
+    """Return the sandbox if `visitor` may `verb` it.  Raises `NotFound` or `Forbidden`."""
     return ours(visit_at(visitor, slug, verb))
 
 
 def ours(visit: Visit) -> Sandbox:
-    """The visit's sandbox; raises `NotFound` at an attached cluster."""
+    """Return the sandbox of the visit.  Raises `NotFound` for an attached cluster."""
     if isinstance(visit.sandbox, Cluster):
-        raise NotFound("There is no sandbox with this address.")
+        raise NotFound("No sandbox has this address.")
     return visit.sandbox
 
 
 def visit_at(visitor: Visitor, slug: str, verb: str) -> Visit:
-    """Return the sandbox or cluster as `sandbox_for` does, with the visitor's role."""
+    """Return the visit: the sandbox or cluster with the visitor's role.  Raises `NotFound` or `Forbidden`."""
     visit = _at_sandbox(visitor, slug) if attached_name(slug) is None else _at_cluster(visitor, slug)
     if not visit.may(verb):
         raise forbidden(visitor, visit)
@@ -125,25 +126,28 @@ def _at_sandbox(visitor: Visitor, slug: str) -> Visit:
     sandbox = Sandbox.objects.filter(slug=slug).first()
     role = _role(visitor, sandbox) if sandbox else None
     if sandbox is None or role is None:
-        raise NotFound("There is no sandbox with this address.")
+        raise NotFound("No sandbox has this address.")
     return Visit(sandbox, role)
 
 
 def _at_cluster(visitor: Visitor, slug: str) -> Visit:
-    """An operator resets and looks; everyone else it is shown to looks (catalogue 3)."""
+    """Return the visit of an attached cluster.  Operators may reset offsets, viewers may look (catalogue 3).
+
+    Raises `NotFound` for a visitor without a role.
+    """
     cluster = Cluster.objects.filter(name=attached_name(slug)).first()
     role = _role_at_cluster(visitor, cluster) if cluster else None
     if cluster is None or role is None:
-        raise NotFound("There is no cluster with this address.")
+        raise NotFound("No cluster has this address.")
     return Visit(cluster, role)
 
 
 def sights(asked: Sequence[tuple[Visitor, str]]) -> list[Sight]:
-    """Return the sights of many visitors and slugs, with as many queries as for one."""
+    """Return the sight of each pair of visitor and slug.  The number of queries does not grow with the pairs."""
     slugs = {slug for _, slug in asked}
     live = Prefetch("grants", Grant.objects.filter(live_grants(timezone.now())), to_attr="live")
     sandboxes = Sandbox.objects.filter(slug__in=slugs).select_related("course").prefetch_related(live)
-    places: dict[str, Any] = {sandbox.slug: sandbox for sandbox in sandboxes}
+    places: dict[str, Sandbox | Cluster] = {sandbox.slug: sandbox for sandbox in sandboxes}
     if names := {name for slug in slugs if (name := attached_name(slug)) is not None}:
         clusters = Cluster.objects.filter(name__in=names).prefetch_related("operators", "viewers")
         places |= {cluster.slug: cluster for cluster in clusters}
@@ -168,41 +172,41 @@ def _sight(entry: Sandbox | Cluster | None, role: Role | None) -> Sight:
 
 
 def forbidden(visitor: Visitor, visit: Visit) -> Forbidden:
-    """Return the refusal for a visitor who may look, but not do this."""
+    """Return the error for a visitor who may look but may not do this action."""
     if visit.is_attached:
         if visit.role == "operator":
-            return Forbidden("This is a real cluster: nothing but the offsets of its groups can be changed from here.")
-        return Forbidden("Only the operators of this cluster may do this.")
+            return Forbidden("This is a real cluster: only the offsets of its groups can be changed from here.")
+        return Forbidden("Only operators of this cluster can do this.")
     if visitor.token:
-        return Forbidden("This token is not one of this sandbox's, or was revoked: with it you may look, and no more.")
-    return Forbidden("Your link to this sandbox does not allow this.")
+        return Forbidden("This token does not belong to this sandbox, or it was revoked. It only allows viewing.")
+    return Forbidden("Your link to this sandbox does not allow this action.")
 
 
 def has_expired(sandbox: Sandbox) -> bool:
-    """Return whether the sandbox has expired.
+    """Return True if the sandbox has expired.
 
-    It is kept a week more for its owner: the owner's next visit extends it.
+    An expired sandbox is kept one more week for its owner: the owner's next visit extends it.
     """
     return sandbox.expires_at is not None and sandbox.expires_at < timezone.now()
 
 
 def sandboxes_of(visitor: Visitor) -> list[Sandbox]:
-    """The visitor's own sandboxes, the one visited last first."""
+    """Return the visitor's own sandboxes, the last visited first."""
     return list(_owned(visitor).order_by("-visited_at"))
 
 
 def clusters_of(visitor: Visitor) -> list[Cluster]:
-    """The attached clusters this visitor may look at, by name."""
+    """Return the attached clusters this visitor may look at, by name."""
     return [cluster for cluster in Cluster.objects.all() if _role_at_cluster(visitor, cluster) is not None]
 
 
 def may_attach(visitor: Visitor) -> bool:
-    """Return whether the visitor is an administrator who may add clusters."""
+    """Return True if the visitor is an administrator who may add clusters."""
     return visitor.is_signed_in and visitor.user.is_staff and visitor.user.has_perm("queueviz.add_cluster")
 
 
 def every_sandbox() -> list[Sandbox]:
-    """All of them, for the person at the server's own terminal."""
+    """Return all sandboxes, the last visited first, for commands in the server's own terminal."""
     return list(Sandbox.objects.select_related("owner").order_by("-visited_at"))
 
 
@@ -211,9 +215,10 @@ def owned_count(visitor: Visitor) -> int:
 
 
 def counted_as(visitor: Visitor) -> str:
-    """Return the key a rate is counted under: the account, else a token or session issued here, else the address.
+    """Return the key under which a visitor's rate is counted.
 
-    A token or session that was not issued here is ignored: each made-up one would count as a new visitor.
+    It is the account, else a token or session issued by this server, else the address.  A token or session that this
+    server did not issue is ignored: otherwise each invented one would count as a new visitor.
     """
     if visitor.token:
         held = digest(visitor.token)
@@ -227,7 +232,11 @@ def counted_as(visitor: Visitor) -> str:
 
 
 def note_visit(visit: Visit) -> None:
-    """Put off the expiry: a sandbox is kept for its time after the last visit of a visitor who may act in it."""
+    """Record the visit and extend the sandbox's life, if the visitor may act in the sandbox.
+
+    A sandbox is kept for its life time after the last such visit.  Visits are recorded at most every
+    `VISIT_NOTED_EVERY`.
+    """
     now = timezone.now()
     sandbox = visit.sandbox
     if isinstance(sandbox, Cluster) or sandbox.of_host or not visit.may("act"):
@@ -247,7 +256,10 @@ def expiry_of(sandbox: Sandbox, visited_at: datetime) -> datetime | None:
 
 
 def remember(visitor: Visitor, sandbox: Sandbox) -> None:
-    """Make the visitor an owner beside those there are: by account where there is one, else by session."""
+    """Make the visitor an owner of the sandbox, beside its present owners.
+
+    A signed-in visitor owns by the account, any other one by the session.
+    """
     if visitor.is_signed_in:
         _give(sandbox, visitor.user)
     elif visitor.session is not None:
@@ -261,7 +273,7 @@ def owns(visitor: Visitor, sandbox: Sandbox) -> bool:
 
 @receiver(user_logged_in)
 def adopt(sender: object, request: HttpRequest, user: object, **kwargs: object) -> None:
-    """Give the account the sandboxes of the session at sign-in; a place in a course stays the session's."""
+    """Give the account the sandboxes of the session at sign-in.  Memberships in courses stay with the session."""
     held = _granted(Visitor(session=request.session)).filter(role="owner")
     for grant in held.select_related("sandbox"):
         _give(grant.sandbox, user)
@@ -270,7 +282,11 @@ def adopt(sender: object, request: HttpRequest, user: object, **kwargs: object) 
 
 
 def _give(sandbox: Sandbox, user: Any) -> None:
-    """The first account it is given to keeps it for an account's time; further ones own it by a grant."""
+    """Make the account an owner of the sandbox.
+
+    The first account becomes the `owner` and extends the life to that of an account's sandbox.  Further accounts own
+    it by a grant.
+    """
     if sandbox.owner_id is None:
         sandbox.owner = user
         sandbox.expires_at = timezone.now() + ACCOUNT_LIFE
@@ -291,8 +307,10 @@ def _role(visitor: Visitor, sandbox: Sandbox) -> Role | None:
 
 
 def _role_with(visitor: Visitor, sandbox: Sandbox, granted: Iterable[str]) -> Role | None:
-    """The strongest role: owner by account, session or token; editor by grant; viewer by live link or address.  An
-    expired sandbox is its owner's alone."""
+    """Return the visitor's strongest role in the sandbox, or None.  In an expired sandbox only owners have a role.
+
+    Owner by account, session or token; editor by grant; viewer by live link or address.
+    """
     role = _role_ever(visitor, sandbox, set(granted))
     return role if role == "owner" or not has_expired(sandbox) else None
 
@@ -310,7 +328,7 @@ def _role_ever(visitor: Visitor, sandbox: Sandbox, granted: set[str]) -> Role | 
 
 
 def _role_at_cluster(visitor: Visitor, cluster: Cluster) -> Role | None:
-    """Return the visitor's role.  Operators are named, never implied; administrators of clusters may view them.
+    """Return the visitor's role.  Only named accounts are operators; administrators of clusters may view them.
 
     Tokens and links are for sandboxes only.
     """
@@ -327,13 +345,16 @@ def _role_at_cluster(visitor: Visitor, cluster: Cluster) -> Role | None:
 
 
 def _granted(visitor: Visitor) -> QuerySet[Grant]:
-    """Return the live grants the visitor holds."""
+    """Return the grants of the visitor that are neither revoked nor expired."""
     held = [link.query for link in _held(visitor)]
     return Grant.objects.filter(live_grants(timezone.now()), reduce(or_, held)) if held else Grant.objects.none()
 
 
 def _held(visitor: Visitor) -> tuple[Held, ...]:
-    """Return the visitor's credentials: its link, else its token, else its account, browser and places in courses."""
+    """Return the visitor's credentials.
+
+    They are its link, else its token, else its account, browser session and course memberships.
+    """
     if visitor.link is not None:
         return (Held(Grant.Kind.LIVE, "digest", frozenset({digest(visitor.link)})),)
     if visitor.token is not None:
@@ -349,5 +370,5 @@ def _held(visitor: Visitor) -> tuple[Held, ...]:
 
 
 def live_grants(now: datetime) -> Q:
-    """Return the condition of grants that are neither revoked nor expired."""
+    """Return the query condition for grants that are neither revoked nor expired."""
     return Q(revoked_at__isnull=True) & (Q(expires_at__isnull=True) | Q(expires_at__gt=now))

@@ -1,4 +1,4 @@
-"""Rate limits of one visitor, counted in this process."""
+"""Rate limits per visitor, counted in this process."""
 
 import time
 from collections.abc import Callable
@@ -22,11 +22,11 @@ class Rate(Throttle):
         return self.take(self._now(), key)
 
     def demand(self, key: str) -> None:
-        """Raise the refusal with status 429 where the visitor is too fast."""
+        """Raise ActionRefused (429) if the visitor's rate is above the limit."""
         if not self.admits(key):
             raise ActionRefused(
                 429,
-                "Too many {what} from you at once.",
+                "Too many {what} from you in a short time.",
                 "Wait {wait_s} s and try again.",
                 what=self.what,
                 wait_s=f"{max(1.0, 1 / self.per_s):g}",

@@ -1,4 +1,4 @@
-"""The visitor of a request in one value: a signed-in user, a session, a bearer token or a live link."""
+"""The visitor of a request as one value: a signed-in user, a session, a bearer token or a live link."""
 
 import hashlib
 import hmac
@@ -19,10 +19,11 @@ ONE_CUSTOMER = 64  # bits of an IPv6 address: one customer has all addresses tha
 
 
 class Visitor(NamedTuple):
-    """The visitor of a request.  `session` has the secret of a browser that owns something.
+    """The visitor of a request.
 
-    A bearer visitor has no session, since cookies are ignored.  `link` is the secret of a live link: its visitor has
-    the link's right and no other.  `address` is as limits count it (`counted`).
+    `session` has the secret of a browser that owns something.  A visitor with a bearer token has no session, since
+    cookies are ignored.  `link` is the secret of a live link: its visitor has the link's right and no other.
+    `address` is the address in the form that limits count (`counted`).
     """
 
     user: Any = None
@@ -37,12 +38,12 @@ class Visitor(NamedTuple):
 
     @property
     def origin(self) -> str:
-        """A keyed hash of the address."""
+        """A keyed hash of the visitor's address."""
         return counting_key(self.address)
 
 
 def counting_key(text: str) -> str:
-    """A keyed hash: enough to count with, useless for anything else."""
+    """Return a keyed hash of the text, which can be counted but not traced back."""
     return hmac.new(settings.SECRET_KEY.encode(), text.encode(), hashlib.sha256).hexdigest()
 
 
@@ -51,13 +52,13 @@ def digest(secret: str) -> str:
 
 
 def bearer(header: str) -> str | None:
-    """The token of an `Authorization` header."""
+    """Return the token of an `Authorization` header, or None."""
     return header[len(BEARER) :].strip() if header.lower().startswith(BEARER) else None
 
 
 def of_request(request: HttpRequest) -> Visitor:
-    """The visitor of a page or API request."""
-    address = _address(request.META)
+    """Return the visitor of a page or API request."""
+    address = _forwarded(request.META.get("HTTP_X_FORWARDED_FOR", ""), request.META.get("REMOTE_ADDR") or "")
     if (mask := getattr(request, "mask", None)) is not None:
         return Visitor(address=address, link=mask.secret)
     token = bearer(request.headers.get("Authorization", ""))
@@ -67,7 +68,10 @@ def of_request(request: HttpRequest) -> Visitor:
 
 
 def of_scope(scope: Mapping[str, Any]) -> Visitor:
-    """The visitor of a socket.  Without an Origin the cookies are not trustworthy, so they are not used."""
+    """Return the visitor of a socket.
+
+    Without an Origin header the cookies are not trustworthy, so they are not used.
+    """
     headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope.get("headers", ())}
     client = scope.get("client") or ("", 0)
     address = _forwarded(headers.get("x-forwarded-for", ""), str(client[0]))
@@ -78,21 +82,21 @@ def of_scope(scope: Mapping[str, Any]) -> Visitor:
 
 
 def afresh(visitor: Visitor) -> Visitor:
-    """The same visitor with session and user read again: a socket lives long, and both may have ended meanwhile."""
+    """Return the same visitor with session and user read again.
+
+    A socket lives long, and both may have ended meanwhile.
+    """
     if visitor.session is None:
         return visitor
     session = SESSIONS.SessionStore(visitor.session.session_key)
     return visitor._replace(session=session, user=get_user(cast(HttpRequest, SimpleNamespace(session=session))))
 
 
-def _address(meta: Mapping[str, Any]) -> str:
-    return _forwarded(meta.get("HTTP_X_FORWARDED_FOR", ""), meta.get("REMOTE_ADDR") or "")
-
-
 def _forwarded(chain: str, direct: str) -> str:
-    """Return the client's address.  Behind the server's own proxy it is the last entry, which that proxy added.
+    """Return the client's address from the `X-Forwarded-For` chain or the direct connection.
 
-    Entries before it are not trustworthy.
+    Behind the server's own proxy the address is the last entry, which that proxy added.  Entries before it are not
+    trustworthy.
     """
     if settings.BEHIND_HTTPS and chain:
         return counted(chain.rsplit(",", 1)[-1].strip())
@@ -100,7 +104,10 @@ def _forwarded(chain: str, direct: str) -> str:
 
 
 def counted(text: str) -> str:
-    """An address as limits count it: of IPv6 the network of one customer; without the port some proxies add."""
+    """Return an address in the form that limits count.
+
+    IPv6: the network of one customer.  A port, which some proxies add, is removed.
+    """
     address = _parsed(text) or _parsed(_without_port(text))
     if address is None:
         return text

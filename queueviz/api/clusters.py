@@ -1,6 +1,4 @@
-"""The JSON API of attached clusters: look, ask, and reset for operators; the same views as of sandboxes."""
-
-from typing import Any
+"""The JSON API of attached clusters, with the views of sandboxes: state, questions, and resets for operators."""
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -40,9 +38,12 @@ RESET_BODY = {
 }
 
 
-@router.get("/{slug:name}", response={200: dict[str, Any]} | REFUSALS, summary="What is known of it, now")
+@router.get("/{slug:name}", response={200: dict[str, object]} | REFUSALS, summary="Current state of the cluster")
 def snapshot(request: HttpRequest, name: str) -> HttpResponse:
-    """Return the snapshot, as of a sandbox. A value that the cluster's admin codes do not report is null."""
+    """Return the current state, in the form of a sandbox's.
+
+    A value that the cluster's admin codes do not report is null.
+    """
     return sandboxes.snapshot(request, attached_slug(name))
 
 
@@ -53,18 +54,21 @@ def snapshot(request: HttpRequest, name: str) -> HttpResponse:
     openapi_extra=RESET_BODY,
 )
 def act(request: HttpRequest, name: str) -> dict[str, str]:
-    """`confirm` is the group's name, always, for `UndoReset` with its `reset_id`, too. Only the newest reset of a group
-    on a topic is undone, once, within a day. Nothing else is ever done to a cluster that is not ours."""
+    """Reset offsets of a group, or undo a reset.
+
+    `confirm` is always the group's name, also for `UndoReset` with its `reset_id`. Only the newest reset of a group
+    on a topic can be undone, once, within a day. No other action is possible on an attached cluster.
+    """
     return sandboxes.act(request, attached_slug(name))
 
 
-@router.get("/{slug:name}/events", summary="What was done here, as NDJSON")
+@router.get("/{slug:name}/events", summary="Log of actions, as NDJSON")
 def events(request: HttpRequest, name: str, after: int | None = None) -> HttpResponseBase:
-    """Stream events, as of a sandbox."""
+    """Stream the log of actions, in the form of a sandbox's events."""
     return sandboxes.events(request, attached_slug(name), after)
 
 
-@router.get("/{slug:name}/journal", response={200: sandboxes.Looked} | REFUSALS, summary="The same, newest first")
+@router.get("/{slug:name}/journal", response={200: sandboxes.Looked} | REFUSALS, summary="Log of actions, newest first")
 def journal(
     request: HttpRequest,
     name: str,
@@ -74,13 +78,15 @@ def journal(
     after: int = -1,
     most: int = 100,
 ) -> HttpResponse:
-    """Return lines of the journal, as of a sandbox."""
+    """Return lines of the log of actions, newest first, in the form of a sandbox's journal."""
     return sandboxes.journal(request, attached_slug(name), show, search, before, after, most)
 
 
-@router.get("/{slug:name}/ask/{question}", response={200: dict[str, Any]} | REFUSALS, summary="Ask without effect")
+@router.get(
+    "/{slug:name}/ask/{question}", response={200: dict[str, object]} | REFUSALS, summary="Run a read-only query"
+)
 def ask(request: HttpRequest, name: str, question: str) -> HttpResponse:
-    """Answer a question as of a sandbox, as far as the cluster reports what it needs."""
+    """Answer a read-only question, as for a sandbox, if the cluster reports the values it needs."""
     return sandboxes.ask(request, attached_slug(name), question)
 
 

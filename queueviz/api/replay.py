@@ -1,6 +1,4 @@
-"""The JSON API of the past: a sandbox as it was at an event, what changed, and its recording."""
-
-from typing import Any
+"""The JSON API of the past: the state of a sandbox at an event, changes between events, and the recording."""
 
 import orjson
 from django.http import HttpRequest, HttpResponse
@@ -21,7 +19,7 @@ RECORDINGS = Rate(LIMITS.recordings_per_hour / 3_600, LIMITS.recordings_per_hour
 
 
 class Wait(Schema):
-    """`progress`: 0 to 1."""
+    """The progress of a recording that is not ready yet.  `progress`: 0 to 1."""
 
     model_config = ConfigDict(extra="allow")  # `from` is no name of Python's
 
@@ -32,19 +30,24 @@ class Wait(Schema):
 router = Router(tags=["replay"])
 
 
-@router.get("/{slug:slug}/state", response={200: dict[str, Any]} | REFUSALS, summary="Everything about it, at an event")
+@router.get("/{slug:slug}/state", response={200: dict[str, object]} | REFUSALS, summary="State at an event")
 def state(request: HttpRequest, slug: str, at: int | None = None) -> HttpResponse:
-    """Return the state at event `at`, or at the newest one without `at`. `seq` is the newest event at or before
-    `at`. The `snapshot` is folded from the keyframe `keyframe`. `carried` names the fields of the queues in `topics`
-    and `groups/<name>` that hold at the event. `of_keyframe` names those that are as old as the keyframe; under
-    `snapshot`, the lists and fields beside both."""
+    """Return the state at event `at`, or at the newest one without `at`.
+
+    `seq` is the newest event at or before `at`. The `snapshot` is computed from the keyframe `keyframe` and the
+    events after it. `carried` names the fields of the queues in `topics` and `groups/<name>` that hold at the event.
+    `of_keyframe` names those that are as old as the keyframe; under `snapshot`, the lists and fields beside both.
+    """
     return HttpResponse(orjson.dumps(replay_state.state(visitor.of_request(request), slug, at)), content_type=JSON)
 
 
-@router.get("/{slug:slug}/stretches", response={200: dict[str, Any]} | REFUSALS, summary="What can be executed again")
+@router.get("/{slug:slug}/stretches", response={200: dict[str, object]} | REFUSALS, summary="Reproducible ranges")
 def stretches(request: HttpRequest, slug: str) -> HttpResponse:
-    """`stretches` of its journal: `from`, `to`, `reproducible`, `why` it ended or cannot be executed again. `keyframe`:
-    the first event whose state is known."""
+    """Return the ranges of the journal that can be executed again.
+
+    `stretches`: each with `from`, `to`, `reproducible`, and `why` it ended or cannot be executed again. `keyframe`:
+    the first event whose state is known.
+    """
     requester = visitor.of_request(request)
     policy.sandbox_for(requester, slug, "see")
     replay_state.STATES.demand(policy.counted_as(requester))
@@ -54,12 +57,15 @@ def stretches(request: HttpRequest, slug: str) -> HttpResponse:
     return HttpResponse(orjson.dumps(body), content_type=JSON)
 
 
-@router.get("/{slug:slug}/changes", response={200: dict[str, Any]} | REFUSALS, summary="What changed between events")
+@router.get("/{slug:slug}/changes", response={200: dict[str, object]} | REFUSALS, summary="Changes between two events")
 def changes(
     request: HttpRequest, slug: str, first: int = Query(0, alias="from"), last: int | None = Query(None, alias="to")
 ) -> HttpResponse:
-    """Return `rows`: `place`, `field`, `before`, `after`, `exact` (false: a value is as old as its keyframe).
-    Between the same `keyframes`, changes that no event carries are unknown. Without `to`, up to the newest event."""
+    """Return what changed between the events `from` and `to`; without `to`, up to the newest event.
+
+    `rows`: `place`, `field`, `before`, `after`, `exact` (false: a value is as old as its keyframe). Between the same
+    `keyframes`, changes that no event carries are unknown.
+    """
     requester = visitor.of_request(request)
     policy.sandbox_for(requester, slug, "see")
     replay_state.STATES.demand(policy.counted_as(requester))
@@ -76,12 +82,15 @@ def changes(
     return HttpResponse(orjson.dumps(body), content_type=JSON)
 
 
-@router.get("/{slug:slug}/recording", response={202: Wait} | REFUSALS, summary="Its recording, as a file")
+@router.get("/{slug:slug}/recording", response={202: Wait} | REFUSALS, summary="Recording, as a file")
 def recording(
     request: HttpRequest, slug: str, first: int = Query(0, alias="from"), last: int | None = Query(None, alias="to")
 ) -> HttpResponse:
-    """Return 202 while the recording is made: repeat the request with `from` and `to` as the answer has them. Then
-    return the file (docs/recording.md), by ranges where the request has them. Without `to`, up to the newest event."""
+    """Return the recording of the events `from` to `to`, as a file (docs/recording.md).
+
+    The file is sent by byte ranges if the request has them. Without `to`, up to the newest event. The status is 202
+    while the server makes the recording: repeat the request with `from` and `to` of the answer.
+    """
     requester = visitor.of_request(request)
     visit = policy.visit_at(requester, slug, "see")
     policy.ours(visit)
@@ -90,7 +99,7 @@ def recording(
     if not 0 <= first <= last <= kept.newest:
         raise ActionRefused(
             422,
-            "A recording of events {first} to {last} cannot be made.",
+            "Events {first} to {last} cannot be recorded.",
             "Choose events between {oldest} and {newest}.",
             field="from",
             first=first,

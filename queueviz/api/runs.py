@@ -1,6 +1,6 @@
-"""The JSON API of the pipeline: ask for a run, watch it, cancel it, read what it found out."""
+"""The JSON API of the pipeline: request a run, watch it, cancel it, and read its results."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 import orjson
 from django.http import HttpRequest, HttpResponse
@@ -9,9 +9,9 @@ from pydantic import ConfigDict, Field
 
 from queueviz.access import policy, visitor
 from queueviz.api.sandboxes import MOST_LINES, REFUSALS, api, writer
-from queueviz.runs import asking
-from queueviz.runs.offers import demand_shown, offers, offers_to
-from queueviz.runs.shown import result_row, run_row
+from queueviz.runs import run_requests
+from queueviz.runs.job_offers import demand_shown, offers, offers_to
+from queueviz.runs.run_view import ResultRow, RunRow, result_row, run_row
 from queueviz.runs.tables import Result, plain
 from sandbox.kernel.errors import ActionRefused
 
@@ -19,7 +19,11 @@ router = Router(tags=["pipeline"])
 
 
 class Wish(Schema):
-    """`job`: delivery_audit, lag_history, latency, rebalance_history, store_audit or hot_keys; `options`: its own."""
+    """The body of a request for a run.
+
+    `job`: delivery_audit, lag_history, latency, rebalance_history, store_audit or hot_keys; `options`: those of the
+    job.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -28,7 +32,11 @@ class Wish(Schema):
 
 
 class Run(Schema):
-    """`state`: queued, running, done, failed or cancelled; `why`, where it did not end well; `tables`: their rows."""
+    """The state of a run.
+
+    `state`: queued, running, done, failed or cancelled.  `why`: the reason if it failed or was cancelled.  `tables`:
+    the number of rows by table.
+    """
 
     run: str
     job: str
@@ -48,7 +56,7 @@ class Run(Schema):
 
 
 class Runs(Schema):
-    """`worker`: whether one is alive; without one, runs wait."""
+    """The runs of a sandbox.  `worker`: True if a worker is alive; without a worker, runs wait."""
 
     worker: bool
     jobs: dict[str, list[str]]
@@ -56,7 +64,10 @@ class Runs(Schema):
 
 
 class Found(Schema):
-    """The last good result: `true_to` is the number of the last journal entry it is made from."""
+    """The last successful result of a job.
+
+    `true_to` is the number of the last journal entry that the job read.
+    """
 
     job: str
     run: str
@@ -65,53 +76,64 @@ class Found(Schema):
     tables: dict[str, int]
 
 
-@router.get("/{slug:slug}/runs", response={200: Runs} | REFUSALS, summary="The pipeline's runs, the newest first")
-def runs(request: HttpRequest, slug: str) -> dict[str, Any]:
+class RunList(TypedDict):
+    """The list of runs as the view returns it, before validation against `Runs`."""
+
+    worker: bool
+    jobs: dict[str, list[str]]
+    runs: list[RunRow]
+
+
+@router.get("/{slug:slug}/runs", response={200: Runs} | REFUSALS, summary="Pipeline runs, newest first")
+def runs(request: HttpRequest, slug: str) -> RunList:
     """Return the newest 50 runs; `jobs`: the jobs that can be requested, with the options of each."""
     visit = _seen(request, slug)
     return {
-        "worker": asking.is_worker_alive(),
+        "worker": run_requests.is_worker_alive(),
         "jobs": {job: list(offer.options) for job, offer in offers_to(visit).items()},
-        "runs": [run_row(run) for run in asking.runs_of(policy.ours(visit))],
+        "runs": [run_row(run) for run in run_requests.runs_of(policy.ours(visit))],
     }
 
 
-@router.post("/{slug:slug}/runs", response={201: Run} | REFUSALS, summary="Ask for a run of a job")
+@router.post("/{slug:slug}/runs", response={201: Run} | REFUSALS, summary="Request a run of a job")
 def ask_for(request: HttpRequest, slug: str, wish: Wish) -> Status[Any]:
     """Request a run. It waits for the worker; `GET …/runs/<run>` reports its progress."""
-    return Status(201, run_row(asking.ask_for(writer(request), slug, wish.job, wish.options)))
+    return Status(201, run_row(run_requests.ask_for(writer(request), slug, wish.job, wish.options)))
 
 
 @router.get("/{slug:slug}/runs/{run}", response={200: Run} | REFUSALS, summary="One run")
-def one(request: HttpRequest, slug: str, run: str) -> dict[str, Any]:
-    return run_row(asking.one_of(policy.ours(_seen(request, slug)), run))
+def one(request: HttpRequest, slug: str, run: str) -> RunRow:
+    return run_row(run_requests.one_of(policy.ours(_seen(request, slug)), run))
 
 
 @router.delete("/{slug:slug}/runs/{run}", response={200: Run} | REFUSALS, summary="Cancel a run")
-def cancel(request: HttpRequest, slug: str, run: str) -> dict[str, Any]:
+def cancel(request: HttpRequest, slug: str, run: str) -> RunRow:
     """Cancel a run. A running one ends as soon as Spark releases it; earlier results stay."""
-    return run_row(asking.cancel(writer(request), slug, run))
+    return run_row(run_requests.cancel(writer(request), slug, run))
 
 
-@router.get("/{slug:slug}/pipeline/{job}", response={200: Found} | REFUSALS, summary="A job's last good result")
-def result(request: HttpRequest, slug: str, job: str) -> dict[str, Any]:
+@router.get("/{slug:slug}/pipeline/{job}", response={200: Found} | REFUSALS, summary="Last successful result of a job")
+def result(request: HttpRequest, slug: str, job: str) -> ResultRow:
     return _found(_seen(request, slug), job)[1]
 
 
-@router.get("/{slug:slug}/pipeline/{job}/{table}", summary="A table of it, as NDJSON")
+@router.get("/{slug:slug}/pipeline/{job}/{table}", summary="A table of the result, as NDJSON")
 def table(request: HttpRequest, slug: str, job: str, table: str, after: int = 0, most: int = 1_000) -> HttpResponse:
-    """`most` rows (at most 10 000), `after` so many. Offsets and event numbers are strings."""
+    """Return a part of a result table: `most` rows after the first `after` rows.
+
+    A larger `most` than 10 000 counts as 10 000. Offsets and event numbers are strings.
+    """
     run_result, contents = _found(_seen(request, slug), job)
     if table not in contents["tables"]:
         raise ActionRefused(
             404,
             "{job} has no table {table}.",
-            "Tables are: {tables}.",
+            "Available tables: {tables}.",
             job=job,
             table=table,
             tables=", ".join(contents["tables"]),
         )
-    rows = run_result.rows(table, most=max(0, min(most, MOST_LINES)), after=max(0, after)).rows
+    rows = run_result.rows(table, dict[str, object], most=max(0, min(most, MOST_LINES)), after=max(0, after)).rows
     lines = (orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in plain(rows))
     return HttpResponse(b"".join(lines), content_type="application/x-ndjson")
 
@@ -120,14 +142,16 @@ def _seen(request: HttpRequest, slug: str) -> policy.Visit:
     return policy.visit_at(visitor.of_request(request), slug, "see")
 
 
-def _found(visit: policy.Visit, job: str) -> tuple[Result, dict[str, Any]]:
+def _found(visit: policy.Visit, job: str) -> tuple[Result, ResultRow]:
     if job not in offers():
-        raise ActionRefused(404, "There is no job {job}.", "Jobs are: {jobs}.", job=job, jobs=", ".join(offers()))
+        raise ActionRefused(
+            404, "Job {job} does not exist.", "Available jobs: {jobs}.", job=job, jobs=", ".join(offers())
+        )
     demand_shown(visit, job)
     run_result = Result(job, policy.ours(visit).slug)
     row = result_row(run_result)
     if row is None:
-        raise ActionRefused(404, "{job} has not run on this sandbox yet.", "Ask for a run of it.", job=job)
+        raise ActionRefused(404, "{job} has not run on this sandbox yet.", "Run the job first.", job=job)
     return run_result, row
 
 

@@ -1,4 +1,4 @@
-"""The JSON API (docs/automation.md).  The same rights, rates and refusals as the pages; every error is a sentence."""
+"""The JSON API of sandboxes (docs/automation.md), with the rights, rate limits and refusals of the pages."""
 
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -25,13 +25,14 @@ from queueviz.boards.journal_search import terms_of
 from queueviz.clusters import attached_clusters
 from queueviz.links import branching
 from queueviz.pages import errors
-from queueviz.sandboxes import ownership, visitor_actions
+from queueviz.sandboxes import creation, ownership, visitor_actions
 from sandbox.control.actions import BY_NAME as ACTIONS
 from sandbox.control.limits import HostLimits
 from sandbox.control.questions import BY_NAME as QUESTIONS
 from sandbox.control.readings import Entries
 from sandbox.journal.event_filter import EventFilter, Row, Show, without_score
 from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.queries.rows.host import ListeningRow
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +44,7 @@ NDJSON = "application/x-ndjson"
 
 
 class Strict(Parser):
-    """A parser that refuses half a surrogate, as all other input here: it is not text, and databases refuse it."""
+    """A parser that refuses unpaired surrogates, which are not text and which databases refuse."""
 
     def parse_body(self, request: HttpRequest) -> Any:
         return orjson.loads(request.body)
@@ -54,13 +55,15 @@ api = NinjaAPI(
     version="1",
     urls_namespace="api",
     parser=Strict(),
-    description="Drive a sandbox from a program. Send `Authorization: Bearer qv_…`.",
+    description="Control a sandbox from a program. Send `Authorization: Bearer qv_…`.",
 )
 
 
 class NewSandbox(Schema):
-    """`template`: empty, flights, orders, payments, cluster, shrink, index or retries.  `history`: it begins with some
-    minutes of its template, as on the pages, once the server has made them.
+    """The body of a request for a new sandbox.
+
+    `template`: empty, flights, orders, payments, cluster, shrink, index or retries.  `history`: the sandbox starts
+    with some recorded minutes of its template, as on the pages, if the server has made them.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -78,16 +81,19 @@ class Made(Schema):
 
 
 class Instead(Schema):
-    """The action that replaces the one with this number."""
+    """A replacement of one action in a branch: `action` replaces the one with the number `seq`."""
 
     model_config = ConfigDict(extra="forbid")
 
     seq: int
-    action: dict[str, Any]
+    action: dict[str, object]
 
 
 class NewBranch(Schema):
-    """`at`: the event up to which it is the same run; `without`, `instead`: actions left out and replaced."""
+    """The body of a request for a branch.
+
+    `at`: the event up to which the run is repeated; `without`, `instead`: actions left out and replaced.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -106,9 +112,13 @@ class Listener(Schema):
 
 
 class Looked(Schema):
-    """`rows` newest first; `before`: ask on from here; `at_ms`: how far back was looked; `first_seq`: the oldest."""
+    """A page of the journal.
 
-    rows: list[dict[str, Any]]
+    `rows`: newest first; `before`: value for the next request; `at_ms`: the time back to which the search has read;
+    `first_seq`: the oldest event.
+    """
+
+    rows: list[dict[str, object]]
     before: str | None
     at_ms: int | None
     first_seq: str
@@ -136,7 +146,7 @@ ACTION_BODY = {
                     "required": ["action"],
                     "properties": {"action": {"type": "string", "enum": list(ACTIONS)}},
                     "additionalProperties": True,
-                    "description": "The name of the action; its own fields stand beside it (docs/automation.md).",
+                    "description": "The name of the action; its fields are beside it (docs/automation.md).",
                 },
                 "example": {"action": "CrashActor", "actor": "A"},
             }
@@ -148,24 +158,24 @@ REFUSALS = dict.fromkeys((400, 403, 404, 409, 410, 415, 422, 429, 503), Refused)
 
 @api.post("/sandboxes", response={201: Made} | REFUSALS, summary="Start a sandbox")
 def create(request: HttpRequest, new: NewSandbox) -> Status[Any]:
-    """The token is shown this once."""
-    made = ownership.create(writer(request), new.template, preset=new.preset, name=new.name, history=new.history)
+    """Start a sandbox and return its address and token. The token is shown only here."""
+    made = creation.create(writer(request), new.template, preset=new.preset, name=new.name, history=new.history)
     url = request.build_absolute_uri(reverse("sandbox", args=[made.sandbox.slug]))
     return Status(201, {"slug": made.sandbox.slug, "url": url, "token": made.token})
 
 
 @api.post("/sandboxes/{slug:slug}/branch", response={201: Made} | REFUSALS, summary="Branch from an event")
 def branch(request: HttpRequest, slug: str, new: NewBranch) -> Status[Any]:
-    """A sandbox of one's own, made by executing this one's run again; it is `branching` until it goes on."""
+    """Create a sandbox that repeats this run up to event `at`. Its state is `branching` until it gets there."""
     instead = {change.seq: change.action for change in new.instead}
     made = branching.branch(writer(request), slug, at=new.at, without=new.without, instead=instead)
     url = request.build_absolute_uri(reverse("sandbox", args=[made.sandbox.slug]))
     return Status(201, {"slug": made.sandbox.slug, "url": url, "token": made.token})
 
 
-@api.get("/sandboxes/{slug:slug}", response={200: dict[str, Any]} | REFUSALS, summary="Everything about it, now")
+@api.get("/sandboxes/{slug:slug}", response={200: dict[str, object]} | REFUSALS, summary="Current state")
 def snapshot(request: HttpRequest, slug: str) -> HttpResponse:
-    """The snapshot: name servers, brokers, topics, producers, groups. Offsets are strings."""
+    """Return the current state: name servers, brokers, topics, producers, groups. Offsets are strings."""
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
     attached_clusters.demand(visit)
     sandbox = visit.sandbox
@@ -178,18 +188,17 @@ def snapshot(request: HttpRequest, slug: str) -> HttpResponse:
 @api.post(
     "/sandboxes/{slug:slug}/actions",
     response={200: Acted} | REFUSALS,
-    summary="Do something to it",
+    summary="Execute an action",
     openapi_extra=ACTION_BODY,
 )
 def act(request: HttpRequest, slug: str) -> dict[str, str]:
-    """Carry out an action. `seq` numbers the action's event; its effects come later in the events."""
+    """Execute an action. `seq` numbers the action's event; its effects come later in the events."""
     return {"seq": str(visitor_actions.act(writer(request), slug, _object(request)))}
 
 
-@api.get("/sandboxes/{slug:slug}/events", summary="What happened, as NDJSON")
+@api.get("/sandboxes/{slug:slug}/events", summary="Events, as NDJSON")
 def events(request: HttpRequest, slug: str, after: int | None = None, most: int = MOST_LINES) -> HttpResponseBase:
-    """The journal after `after`: 10 000 lines, or `most` (up to 1 000 000). 410 with `first_seq` where older ones were
-    trimmed."""
+    """Return events after `after`: 10 000 lines, or `most` (up to 1 000 000); 410 with `first_seq` if trimmed."""
     most = max(1, min(most, LIMITS.journal_lines))
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
     attached_clusters.demand(visit)
@@ -208,7 +217,7 @@ def events(request: HttpRequest, slug: str, after: int | None = None, most: int 
 
 
 def _shown_to(request: HttpRequest, visit: policy.Visit) -> Callable[[Row], Row]:
-    """Return a function that reduces an event to the part this visitor may see."""
+    """Return a function that reduces an event row to the part this visitor may see."""
     mask, scores = hidden_names.of_request(request), visit.sees_scores
 
     def shown(row: Row) -> Row:
@@ -219,7 +228,7 @@ def _shown_to(request: HttpRequest, visit: policy.Visit) -> Callable[[Row], Row]
 
 
 def _pages(slug: str, entries: Entries, most: int, shown: Callable[[Row], Row]) -> Iterator[bytes]:
-    """Yield lines of `entries` and of the events after it, as many as one crossing to the engine returns."""
+    """Yield pages of lines: of `entries`, then of the events after them. Each page is one call of the engine."""
     while True:
         yield b"".join(orjson.dumps(shown(row)) + b"\n" for row in entries.rows)
         most -= len(entries.rows)
@@ -229,13 +238,13 @@ def _pages(slug: str, entries: Entries, most: int, shown: Callable[[Row], Row]) 
 
 
 async def _in_turn(pages: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield pages as the client reads them, so that a long answer is never held whole."""
+    """Yield the pages one by one as the client reads them, so that a long answer is never in memory completely."""
     following = sync_to_async(lambda: next(pages, None), thread_sensitive=False)
     while (page := await following()) is not None:
         yield page
 
 
-@api.get("/sandboxes/{slug:slug}/journal", response={200: Looked} | REFUSALS, summary="What happened, newest first")
+@api.get("/sandboxes/{slug:slug}/journal", response={200: Looked} | REFUSALS, summary="Events, newest first")
 def journal(
     request: HttpRequest,
     slug: str,
@@ -245,7 +254,7 @@ def journal(
     after: int = -1,
     most: int = 100,
 ) -> HttpResponse:
-    """`show`: `actions`, `told` (without mere steps), `facts`, `all`. Ask on with `before` until it is null."""
+    """Return events. `show`: `actions`, `told` (no mere steps), `facts`, `all`. Repeat until `before` is null."""
     requester = visitor.of_request(request)
     visit = policy.visit_at(requester, slug, "see")
     attached_clusters.demand(visit)
@@ -266,12 +275,12 @@ def journal(
 
 @api.get(
     "/sandboxes/{slug:slug}/ask/{name}",
-    response={200: dict[str, Any]} | REFUSALS,
-    summary="Ask without effect",
+    response={200: dict[str, object]} | REFUSALS,
+    summary="Run a read-only query",
     openapi_extra={"description": "Questions: " + ", ".join(QUESTIONS)},
 )
 def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
-    """The fields of the question are query parameters; lists are comma-separated."""
+    """Answer a read-only question. Its fields are query parameters; lists are comma-separated."""
     answer = visitor_actions.ask(visitor.of_request(request), slug, name, request.GET.dict())
     return HttpResponse(orjson.dumps(answer), content_type=JSON)
 
@@ -283,41 +292,44 @@ def wake(request: HttpRequest, slug: str) -> dict[str, str]:
     return {"state": "live"}
 
 
-@api.post("/sandboxes/{slug:slug}/sleep", response={200: dict[str, str]} | REFUSALS, summary="Put it to sleep")
+@api.post("/sandboxes/{slug:slug}/sleep", response={200: dict[str, str]} | REFUSALS, summary="Stop the sandbox")
 def sleep(request: HttpRequest, slug: str) -> dict[str, str]:
     policy.sandbox_for(writer(request), slug, "act")
     engine.answer(engine.port().sleep(slug, "action"), engine.OPENING_PATIENCE_S)
     return {"state": "asleep"}
 
 
-@api.post(
-    "/sandboxes/{slug:slug}/listen", response={200: Listener} | REFUSALS, summary="Open its ports to real clients"
-)
-def listen(request: HttpRequest, slug: str) -> dict[str, Any]:
-    """Open the ports. `name_servers` configures a client of any language, as `ip:port`. Of this machine only."""
+@api.post("/sandboxes/{slug:slug}/listen", response={200: Listener} | REFUSALS, summary="Open ports to real clients")
+def listen(request: HttpRequest, slug: str) -> ListeningRow:
+    """Open the sandbox's ports to real clients. `name_servers` configures a client of any language, as `ip:port`.
+    Other machines can connect only if the nodes have addresses that they reach.
+    """
     requester = writer(request)
     return ownership.open_listener(requester, policy.sandbox_for(requester, slug, "share"))
 
 
-@api.post("/sandboxes/{slug:slug}/keys", response={200: AccessKeys} | REFUSALS, summary="Make access keys")
+@api.post("/sandboxes/{slug:slug}/keys", response={200: AccessKeys} | REFUSALS, summary="Create access keys")
 def make_keys(request: HttpRequest, slug: str) -> dict[str, str]:
-    """Make keys. Real clients sign with these from now on, and with no others. The secret is shown here and never
-    again."""
+    """Create access keys, with which real clients must sign from now on. The secret is shown only here."""
     requester = writer(request)
     return ownership.make_keys(requester, policy.sandbox_for(requester, slug, "share"))._asdict()
 
 
-@api.delete("/sandboxes/{slug:slug}/keys", response={204: None} | REFUSALS, summary="Let real clients in unsigned")
+@api.delete(
+    "/sandboxes/{slug:slug}/keys", response={204: None} | REFUSALS, summary="Accept real clients without signatures"
+)
 def drop_keys(request: HttpRequest, slug: str) -> HttpResponse:
-    """Drop the keys. Refused while the ports are open to other machines."""
+    """Delete the access keys, so that real clients need no signature. Refused while the ports are open to other
+    machines.
+    """
     requester = writer(request)
     ownership.drop_keys(requester, policy.sandbox_for(requester, slug, "share"))
     return HttpResponse(status=204)
 
 
 @api.post("/sandboxes/{slug:slug}/unlisten", response={200: Listener} | REFUSALS, summary="Close them")
-def unlisten(request: HttpRequest, slug: str) -> dict[str, Any]:
-    """Close the ports. Connected clients are cut off."""
+def unlisten(request: HttpRequest, slug: str) -> ListeningRow:
+    """Close the sandbox's ports and disconnect the clients."""
     requester = writer(request)
     return ownership.close_listener(requester, policy.sandbox_for(requester, slug, "share"))
 
@@ -325,8 +337,9 @@ def unlisten(request: HttpRequest, slug: str) -> dict[str, Any]:
 def writer(request: HttpRequest) -> Visitor:
     """Return the visitor of a request that changes something.
 
-    A browser's cookies count only with its CSRF token; a bearer token needs none. Only JSON is accepted: a page of
-    another site cannot send it without a preflight request."""
+    Cookies of a browser count only with the CSRF token; a bearer token needs none.  Only JSON is accepted, because a
+    page of another site cannot send JSON without a preflight request.
+    """
     requester = visitor.of_request(request)
     if requester.token is None and request.COOKIES and check_csrf(request) is not None:
         raise HttpError(403, "A request with cookies needs the CSRF token. Send a bearer token, or no cookies.")
@@ -335,7 +348,7 @@ def writer(request: HttpRequest) -> Visitor:
     return requester
 
 
-def _object(request: HttpRequest) -> dict[str, Any]:
+def _object(request: HttpRequest) -> dict[str, object]:
     try:
         arguments = orjson.loads(request.body)
     except orjson.JSONDecodeError as error:
@@ -352,7 +365,7 @@ def _object(request: HttpRequest) -> dict[str, Any]:
 @api.exception_handler(DataError)
 def refused(request: HttpRequest, error: Exception) -> HttpResponse:
     if isinstance(error, Http404) and not isinstance(error, policy.NotFound):
-        error = ActionRefused(404, "There is nothing at this address.", "See /api/docs.")
+        error = ActionRefused(404, "No page has this address.", "See /api/docs.")
     status, body = refusals.describe(error)
     return HttpResponse(orjson.dumps(body, default=str), status=status, content_type=JSON)
 
@@ -381,5 +394,5 @@ def broken(request: HttpRequest, error: Exception) -> HttpResponse:
     if refusals.is_disk_full(error):
         return refused(request, error)
     log.error("%s %s failed", request.method, request.path, exc_info=error)
-    body = {"error": "Something broke on our side.", "hint": "It is written to the log. Try again."}
+    body = {"error": "A server error occurred.", "hint": "The error is logged. Try again."}
     return HttpResponse(orjson.dumps(body), status=500, content_type=JSON)

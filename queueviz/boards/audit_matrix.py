@@ -1,7 +1,8 @@
-"""Delivery verdicts of messages by group: counts by verdict, and each queue's messages side by side.
+"""Delivery verdicts of messages by group: counts by verdict, and each queue's messages as a strip.
 
-Values in, values out: rows of the job `delivery_audit` become the drawing of the Audit page.  A verdict has a fill,
-a glyph and a word.  The fill of the worst verdict is drawn where several messages share a position.
+This module turns rows of the job `delivery_audit` into the drawing of the Audit page; it reads nothing else.  A
+verdict has a fill, a glyph and a word.  Where several messages share a position, the fill of the worst verdict is
+drawn.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -26,50 +27,63 @@ VERDICTS = {
     "lost": pgettext_lazy("verdict", "lost"),
     "waiting": pgettext_lazy("verdict", "waiting"),
     OUT_OF_ORDER: _("out of order"),
-    "handed_over": _("handed over"),
+    "handed_over": _("delivered"),
     "unknown": pgettext_lazy("verdict", "unknown"),
 }
 SENTENCES = {
-    "once": _("Consumed once."),
-    "duplicate": _("Given to a listener, or to a real client, more than once."),
-    "lost": _("The group has committed beyond it, and no listener was ever given it."),
-    "waiting": _("Not committed beyond yet, or to be given again after a failure."),
+    "once": _("The message was consumed once."),
+    "duplicate": _("The message was delivered to a listener, or to a real client, more than once."),
+    "lost": _("The group committed past the message, and no listener received it."),
+    "waiting": _("The message is not committed yet, or is to be redelivered after a failure."),
     OUT_OF_ORDER: _(
-        "Accepted after a later message of its queue, or of its sharding key; only orderly listeners do not."
+        "A later message of the same queue or sharding key was accepted first. Only orderly listeners prevent this."
     ),
-    "handed_over": _("Pulled by a real client: it shows us pulls and commits, not what its listener does."),
-    "unknown": _("The journal left out what happened there, or no longer has it."),
+    "handed_over": _(
+        "A real client pulled the message. It reports pulls and commits, but not the work of its listener."
+    ),
+    "unknown": _("The journal skipped or deleted the events of this message."),
 }
 CAUSES = {
     "crash_before_commit": _("crash before commit"),
-    "rebalance_hand_over": _("hand-over in a rebalance"),
-    "shared_client_id": _("two members with one client id"),
+    "rebalance_hand_over": _("handover in a rebalance"),
+    "shared_client_id": _("two members with one client ID"),
     "retry": pgettext_lazy("cause", "retry"),
     "reset": pgettext_lazy("cause", "reset"),
     "unknown": _("cause unknown"),
 }
-BREAKS = {"key": _("of one key"), "queue": _("of one queue")}  # what a later message had in common
+BREAKS = {"key": _("per key"), "queue": _("per queue")}  # what a later message had in common
 WORST_FIRST = ("lost", "duplicate", "unknown", "handed_over", "waiting", "once")
 BINS = 240  # of one queue's strip
+
+
+class SummaryRow(TypedDict):
+    """A row of the table `summary` of the job `delivery_audit`."""
+
+    group: str
+    topic: str
+    verdict: str
+    cause: str | None
+    messages: int
+    example_seq: int | None
 
 
 class Count(NamedTuple):
     verdict: str
     word: object
     messages: int
-    seq: str  # of an event that shows one; "" where there is none
+    seq: str  # of an example event; "" if there is none
     causes: tuple[tuple[str, object, int], ...] = ()
 
 
 class Break(NamedTuple):
-    """The number of messages accepted too late, and the event of the first."""
+    """A violation of message order: the number of messages accepted too late, and the event of the first one."""
 
     messages: int
     seq: int
 
 
 class Line(NamedTuple):
-    """One group on one topic."""
+    """The verdict counts of one group on one topic."""
 
     group: str
     topic: str
@@ -86,7 +100,7 @@ class Piece(NamedTuple):
 
 
 class Strip(NamedTuple):
-    """The messages of one queue, oldest left."""
+    """The messages of one queue as a strip, the oldest on the left."""
 
     queue: str
     first: int
@@ -96,17 +110,18 @@ class Strip(NamedTuple):
     counts: tuple[tuple[str, object, int], ...]
 
 
-def matrix(summary: Iterable[Mapping[str, Any]], breaks: Mapping[tuple[str, str], Mapping[str, Break]]) -> list[Line]:
-    """Return a line per group and topic.  `breaks`: by the part that the two messages share (`queue` or `key`)."""
-    by_verdict: dict[tuple[str, str], dict[str, list[Mapping[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+def matrix(summary: Iterable[SummaryRow], breaks: Mapping[tuple[str, str], Mapping[str, Break]]) -> list[Line]:
+    """Return a line of verdict counts per group and topic.
+
+    `breaks`: order violations per group and topic, by the property that two messages share (`queue` or `key`).
+    """
+    by_verdict: dict[tuple[str, str], dict[str, list[SummaryRow]]] = defaultdict(lambda: defaultdict(list))
     for row in summary:
         by_verdict[row["group"], row["topic"]][row["verdict"]].append(row)
     return [_line(pair, by_verdict[pair], breaks.get(pair, {})) for pair in sorted(by_verdict)]
 
 
-def _line(
-    pair: tuple[str, str], by_verdict: Mapping[str, list[Mapping[str, Any]]], breaks: Mapping[str, Break]
-) -> Line:
+def _line(pair: tuple[str, str], by_verdict: Mapping[str, list[SummaryRow]], breaks: Mapping[str, Break]) -> Line:
     counts = []
     for verdict, word in VERDICTS.items():
         mine = by_verdict.get(verdict, [])
@@ -126,7 +141,10 @@ def _line(
 
 
 def strips(batches: Sequence[pa.RecordBatch]) -> list[Strip]:
-    """Return strips from the columns queue, queue_offset and verdict of one group and topic, in any order."""
+    """Return one strip per queue from the columns queue, queue_offset and verdict of one group and topic.
+
+    The rows may be in any order.
+    """
     import numpy as np
     import pyarrow as pa
 

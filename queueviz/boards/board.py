@@ -1,9 +1,8 @@
-"""The Board: one group on one topic, all queues, all members, now (channel `board/…`)."""
+"""The Board page: the current state of one group on one topic, with all queues and members (channel `board/…`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import quote
 
 from django.utils.translation import gettext_lazy as _
@@ -11,8 +10,8 @@ from django.utils.translation import gettext_lazy as _
 from queueviz.access.hidden_names import shown, shown_channel
 from queueviz.boards import rows
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Part, Place, Readings, data_of, topics_of
-from queueviz.boards.side import retry_channel, side_queues
+from queueviz.boards.page import BoardPage, Context, Part, Place, Readings, data_of, topics_of
+from queueviz.boards.retry_queues import retry_channel, side_queues
 from queueviz.slugs import api_of, root_of
 from sandbox.control.readings import Reading
 from sandbox.queries.rows.board import Board
@@ -29,11 +28,11 @@ def board_channel(place: Place) -> str | None:
 
 
 def store_channel(place: Place) -> str | None:
-    """Return the store's channel.  None for a real cluster, whose log content is not reported."""
+    """Return the name of the store's channel, or None for a real cluster, which does not report its log content."""
     return f"store/{place.slug}/{place.node}" if place.node and not place.attached else None
 
 
-def live_config(place: Place, readings: Readings, channels: Mapping[str, str | None], **more: Any) -> dict[str, Any]:
+def live_config(place: Place, readings: Readings, channels: Mapping[str, str | None], **more: object) -> Context:
     """Return the start values of the page's modules: channels by role and the newest reading of each."""
     snapshot = place.snapshot
     first = {}
@@ -93,7 +92,7 @@ def now_of(place: Place, readings: Readings, name: str | None) -> int:
     return (reading.at_ms if isinstance(reading, Reading) else 0) or place.snapshot.get("at_ms") or 0
 
 
-def _context(place: Place, readings: Readings) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> Context:
     name = board_channel(place)
     data = data_of(readings, name, Board)
     group = place.group()
@@ -143,7 +142,7 @@ def _selected(place: Place, data: Board | None) -> str | None:
     return asked if asked and data and asked in data["queues"] else None
 
 
-EVERYTHING = "*"  # the expression of who wants every message
+EVERYTHING = "*"  # the subscription expression for every message
 STRIPS = 64  # queues with a strip of their own; above that a heat map shows all
 EXPANDED = 12  # and these many worst ones keep theirs
 STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")

@@ -1,15 +1,18 @@
-"""Client: one producer or consumer, its start and stop, timers, requests, waits and queues (channel `client/…`)."""
+"""The Client page: one producer or consumer with its start, stop, timers, requests, waits and queues.
+
+Its channel is `client/…`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TypedDict
 from urllib.parse import quote
 
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.client_texts import NUMBERS, client_words
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Place, Readings, data_of
+from queueviz.boards.page import BoardPage, Context, Place, Readings, data_of
 from sandbox.queries.rows.clients import Client, ClientRow, StepRow
 
 TIMERS = (
@@ -45,7 +48,7 @@ def channel(place: Place) -> str | None:
     return f"client/{place.slug}/{quote(client_id, safe='')}" if client_id else None
 
 
-def _context(place: Place, readings: Readings) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> Context:
     name = channel(place)
     data = data_of(readings, name, Client)
     client = data["client"] if data else None
@@ -66,15 +69,33 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
 
 
 def _frames_of(place: Place, client: ClientRow) -> str | None:
-    """A link of the process to look at: with a broker, if it has one."""
+    """Return the link of the client to show on the Wire page, as `client~node`.
+
+    The node is a broker if the client is connected to one, else a name server.
+    """
     name_servers = {node["name"] for node in place.snapshot.get("name_servers", ())}
     with_whom = sorted(client.get("connections") or (), key=lambda name: (name in name_servers, name))
     return f"{client['actor']}~{with_whom[0]}" if with_whom and client.get("actor") else None
 
 
-def _phases(rows: Iterable[StepRow]) -> list[dict[str, Any]]:
-    """Start and stop of each group the process hosts, with the steps in order and how long all took."""
-    phases: dict[tuple[str, str], list[dict[str, Any]]] = {}
+class NumberedStep(StepRow):
+    """A start or stop step with its number in RocketMQ's list."""
+
+    no: int | None
+
+
+class Phase(TypedDict):
+    """The start or stop of a group's client, with its steps."""
+
+    group: str
+    phase: str
+    steps: list[NumberedStep]
+    took_ms: int
+
+
+def _phases(rows: Iterable[StepRow]) -> list[Phase]:
+    """Return start and stop of each group that the process hosts, with the steps in order and the total duration."""
+    phases: dict[tuple[str, str], list[NumberedStep]] = {}
     for row in rows:
         phases.setdefault((row["group"], row["phase"]), []).append({**row, "no": NUMBERS.get(row["name"])})
     return [

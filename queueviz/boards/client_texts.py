@@ -1,12 +1,12 @@
-"""Words of the Client and the Frames page, for the templates and for the moving pages alike."""
+"""Texts of the Client and the Frames page, for the templates and for the browser's live updates."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.utils.translation import gettext_lazy as _
 
-STEPS: dict[str, Any] = {  # as the engine names them; the order and the numbers are RocketMQ's (its list has sixteen)
+from queueviz.texts import Texts
+
+STEPS: Texts = {  # as the engine names them; the order and the numbers are RocketMQ's (its list has sixteen)
     "check config": _("check config"),
     "copy subscriptions": _("copy subscriptions"),
     "load offsets": _("load offsets"),
@@ -27,78 +27,78 @@ STEPS: dict[str, Any] = {  # as the engine names them; the order and the numbers
     "stop timers": _("stop timers"),
     "close connections": _("close connections"),
     "stop rebalance": _("stop rebalance"),
-    "drop queues": _("drop queues"),
+    "drop queues": _("release queues"),
 }
-TIMERS: dict[str, Any] = {
+TIMERS: Texts = {
     "route": _("refresh routes"),
-    "heartbeat": _("heartbeat, forget offline brokers"),
+    "heartbeat": _("heartbeat, remove offline brokers"),
     "commit": _("commit offsets"),
     "rebalance": _("rebalance"),
     "lock": _("renew queue locks"),
     "clean": _("send back expired messages"),
     "adjust pool": _("adjust thread pool"),
-    "response scan": _("scan for requests without answer"),
+    "response scan": _("scan for unanswered requests"),
     "fetch name servers": _("fetch name server addresses"),
 }
-HOW: dict[str, Any] = {
+HOW: Texts = {
     "runs": _("runs"),
     "empty": _("runs, does nothing"),
     "off": _("off: addresses are configured"),
-    "each": _("here each request has a timer of its own"),
+    "each": _("not here: each request has its own timer"),
 }
-WAITS: dict[str, Any] = {
-    "route": _("the route of {topic}: no name server told it"),
-    "rebalance": _("its first share of queues"),
+WAITS: Texts = {
+    "route": _("the route of {topic}: not reported by a name server"),
+    "rebalance": _("its first assigned queues"),
     "lock": _("the queue lock of {holder}, {state}"),
-    "master": _("a master: only it locks queues and keeps offsets"),
-    "offset": _("an offset to begin at"),
+    "master": _("a master: only masters lock queues and store offsets"),
+    "offset": _("a start offset"),
     "not_locked": _("its own queue lock: 1 s retry"),
-    "no_offset": _("an offset to begin at: 1 s retry"),
+    "no_offset": _("a start offset: 1 s retry"),
     "not_subscribed": _("a subscription of the topic: 1 s retry"),
-    "pull_failed": _("a broker that answers: 1 s retry after a failed pull"),
+    "pull_failed": _("a broker response: 1 s retry after a failed pull"),
     "broker_busy": _("a busy broker: retry after 20 ms"),
-    "flow_control": _("its own listener: flow control looks again every 50 ms"),
+    "flow_control": _("its own listener: flow control checks again every 50 ms"),
     "paused": _("the end of a pause: 1 s retry"),
     "not_running": _("its own start: 1 s retry"),
 }
-MARKS: dict[str, Any] = {
-    "route": _("learned the route of {topic}"),
-    "assigned": _("got {count} of the queues of {topic}, because {trigger}"),
-    "taken": _("took {queue} at {offset}: {trace}"),
-    "dropped": _("gave up {queue}: {reason}"),
-    "denied": _("refused on {queue}: {holder} holds it for {left}"),
+MARKS: Texts = {
+    "route": _("received the route of {topic}"),
+    "assigned": _("assigned {count} of the queues of {topic}, because {trigger}"),
+    "taken": _("acquired {queue} at {offset}: {trace}"),
+    "dropped": _("released {queue}: {reason}"),
+    "denied": _("lock of {queue} refused: {holder} holds it for {left}"),
 }
-TRIGGERS: dict[str, Any] = {
-    "timer": _("20 s had passed"),
-    "notified": _("the broker said so"),
-    "started": _("it had started"),
-    "resumed": _("it went on"),
+TRIGGERS: Texts = {
+    "timer": _("20 s passed"),
+    "notified": _("the broker sent a notification"),
+    "started": _("the member started"),
+    "resumed": _("the member resumed"),
     "reset": _("offsets were reset"),
 }
-TRACE: dict[str, Any] = {  # catalogue 2
+TRACE: Texts = {  # docs/spec/catalogue.md 2
     "stored": _("stored offset"),
-    "zero_in_memory": _("answer 0: recorded, or message 0 is still in memory"),
+    "zero_in_memory": _("answer 0: stored, or message 0 is still in memory"),
     "not_found": _("no stored offset"),
-    "max": _("so the newest end"),
-    "zero": _("so the beginning"),
-    "by_time": _("so by time"),
-    "retry_zero": _("so 0, as for every retry topic"),
-    "retry_max": _("so the newest end of the retry topic"),
-    "store_error": _("the broker could not be asked"),
+    "max": _("starts at the latest offset"),
+    "zero": _("starts at the beginning"),
+    "by_time": _("starts by time"),
+    "retry_zero": _("starts at 0, as every retry topic does"),
+    "retry_max": _("starts at the latest offset of the retry topic"),
+    "store_error": _("the broker could not be queried"),
 }
-KINDS: dict[str, Any] = {
+KINDS: Texts = {
     "consumer": _("consumer"),
     "producer": _("producer"),
     "wire": _("real client"),
-    "former": _("former process"),
+    "former": _("previous process"),
 }
-SELECTORS: dict[str, Any] = {
+SELECTORS: Texts = {
     "round_robin": _("round robin"),
-    "hash": _("hash of the key"),
+    "hash": _("key hash"),
     "avoid_faulty": _("round robin, avoiding slow brokers"),
     "queue": _("always the same queue"),
 }
-OTHERS: dict[str, Any] = {
+OTHERS: Texts = {
     "queue.locked": _("locked"),
     "queue.not_locked": _("not locked"),
     "queue.and_more": _("and {n} more"),
@@ -107,15 +107,15 @@ OTHERS: dict[str, Any] = {
     "step.of_sixteen": _("{n} of 16"),
     "yes": _("yes"),
     "no": _("no"),
-    "waits.none": _("It waits for nothing."),
+    "waits.none": _("No pending waits."),
 }
-PULLS: dict[str, Any] = {
+PULLS: Texts = {
     "push": _("push: pulls ahead by long polling"),
-    "pull": _("pull: the application asks queue by queue"),
+    "pull": _("pull: the application pulls queue by queue"),
     "lite_pull": _("lite pull: pulls ahead, the application polls"),
 }
-FRAME_KINDS: dict[str, Any] = {"request": _("request"), "answer": _("answer"), "oneway": _("one-way")}
-FRAMES: dict[str, Any] = {"held": _("{n} more, held while you are here")}
+FRAME_KINDS: Texts = {"request": _("request"), "answer": _("answer"), "oneway": _("one-way")}
+FRAMES: Texts = {"held": _("{n} more, paused while you are here")}
 FAMILIES = {
     "step.": STEPS,
     "timer.": TIMERS,
@@ -131,7 +131,7 @@ FAMILIES = {
     "frames.": FRAMES,
     "": OTHERS,
 }
-WORDS: dict[str, Any] = {prefix + name: word for prefix, family in FAMILIES.items() for name, word in family.items()}
+WORDS: Texts = {prefix + name: word for prefix, family in FAMILIES.items() for name, word in family.items()}
 
 # Where each of our steps stands in RocketMQ's list (spec client-behaviour 2.1, 2.3); 3 to 7 and 12 have no step of
 # their own here: they happen when the consumer is made, and between two others.
@@ -150,7 +150,7 @@ NUMBERS = {
 
 
 def client_words() -> dict[str, str]:
-    """Return the page's words in the reader's language, ready for JSON."""
+    """Return the texts of the Client page in the reader's language, ready for JSON."""
     return {name: str(word) for name, word in WORDS.items() if not name.startswith("frame")}
 
 

@@ -1,33 +1,48 @@
-"""The cluster values of every page of an attached cluster: its name, releases, last response and errors."""
+"""The values of an attached cluster that each of its pages shows: name, releases, last response and errors."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
-from queueviz.boards.page import Part, Place, Readings
+from queueviz.boards.page import Context, Part, Place, Readings
+from queueviz.texts import Text
 from sandbox.queries.rows.snapshot import Snapshot
 
 UNKNOWN = (  # what a real cluster does not report (sandbox.attached), in the order of the Board
     (
-        _("Next pull, held messages, which messages are done"),
-        _("Nobody tells. A member says how many messages of a queue lie with it, not which of them are done."),
+        _("Next pull, pinned messages, finished messages"),
+        _("Not reported. A member reports how many messages of a queue it holds, not which are finished."),
     ),
     (
         _("Owner, in client memory, buffered, lock"),
-        _("Known from the member itself. One that does not answer leaves them unknown."),
+        _("The member reports these values; without an answer, they are unknown."),
     ),
-    (_("Redelivered on crash, end to end, delivered again"), _("Nobody counts them where an administrator can ask.")),
-    (_("Who else waits for a lock"), _("Only the broker's memory knows; a lock is known from its holder's word.")),
-    (_("How far a log is flushed and replicated, a broker's clock"), _("No request asks for them.")),
-    (_("What a producer sends"), _("Brokers tell that it is there, its language and its version.")),
+    (
+        _("Redelivered if this group crashed now, end to end, delivered again"),
+        _("Not reported: no admin request returns these counts."),
+    ),
+    (_("Other members waiting for a lock"), _("Only in the broker's memory. A lock is reported by its holder.")),
+    (_("Flushed and replicated log positions, broker clock"), _("Not reported: no request returns these values.")),
+    (_("Messages of a producer"), _("Brokers report only its connection, language and version.")),
 )
 
 
-def state_of(snapshot: Snapshot) -> dict[str, Any]:
-    """`releases` of its brokers, how many of its `nodes` are `answering`, `seen_ms` (when one answered last), `trouble`
-    in words."""
+class ClusterState(TypedDict):
+    """The state of an attached cluster."""
+
+    releases: list[str]  # of its brokers
+    nodes: int
+    answering: int  # nodes that run
+    seen_ms: int | None  # last response of a node
+    at_ms: int | None
+    unreachable: bool
+    trouble: str | None  # in words
+    unknown: tuple[tuple[Text, Text], ...]  # values it does not report, with the reasons
+
+
+def state_of(snapshot: Snapshot) -> ClusterState:
     row, brokers = snapshot["sandbox"], snapshot.get("brokers", [])
     states = [broker.get("state") for broker in brokers]
     states += [server.get("state") for server in snapshot.get("name_servers", ())]
@@ -43,7 +58,7 @@ def state_of(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-def _context(place: Place, readings: Readings) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> Context:
     return {"cluster": state_of(place.snapshot)}
 
 

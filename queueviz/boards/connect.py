@@ -1,19 +1,19 @@
-"""Connect: the address for real clients, the state of each connection, and refused clients (`connect/…`)."""
+"""The Connect page: the address for real clients, the state of each connection, and refused clients (`connect/…`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.connect_snippets import snippets
 from queueviz.boards.connect_texts import connect_words
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Place, Readings, data_of
+from queueviz.boards.page import BoardPage, Context, Place, Readings, data_of
 from sandbox.queries.rows.connect import Connect, ListenerRow
 
 ANY_TOPIC, ANY_GROUP = "TopicTest", "my-group"  # where the sandbox has none
-Row = dict[str, Any]
+
 T = TypeVar("T")
 
 
@@ -21,7 +21,7 @@ def channel(place: Place) -> str:
     return f"connect/{place.slug}"
 
 
-def _context(place: Place, readings: Readings) -> Row:
+def _context(place: Place, readings: Readings) -> Context:
     name = channel(place)
     data = data_of(readings, name, Connect)
     listening: Connect = data or {

@@ -1,4 +1,4 @@
-"""The fewest lines with which a client of another language sends one message and reads on."""
+"""Minimal code examples in other languages: a client that sends one message and then consumes."""
 
 from __future__ import annotations
 
@@ -78,7 +78,10 @@ SECRET = "ROCKETMQ_SECRET_KEY"  # the environment variable the lines take the se
 
 
 def snippets(servers: list[str], topic: str, group: str, access_key: str | None = None) -> list[Snippet]:
-    """Return snippets with the addresses (`ip:port`) and names filled in.  With an access key they sign requests."""
+    """Return the code examples with the addresses (`ip:port`) and names filled in.
+
+    With an access key the examples sign their requests.
+    """
     values = {
         "servers": ";".join(servers),
         "quoted": ", ".join(f'"{server}"' for server in servers),

@@ -1,51 +1,54 @@
-"""Words of the Connect page, for the template and for the moving page alike."""
+"""Texts of the Connect page, for the template and for the browser's live updates."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.utils.translation import gettext_lazy as _
 
-PORTS: dict[str, Any] = {"open": _("open"), "closed": _("closed")}
-ENDS: dict[str, Any] = {
+from queueviz.texts import Texts
+
+PORTS: Texts = {"open": _("open"), "closed": _("closed")}
+ENDS: Texts = {
     "closed": _("connection closed"),
-    "expired": _("silent for too long"),
+    "expired": _("no heartbeat for too long"),
     "cut": _("cut"),
     "protocol": _("protocol error"),
 }
-LIMITS: dict[str, Any] = {
+LIMITS: Texts = {
     "connections": _("too many connections"),
     "pending_requests": _("unanswered requests"),
-    "unread": _("it does not read its answers"),
+    "unread": _("the client does not read its responses"),
     "unfinished": _("too many unfinished frames"),
-    "protocol": _("bytes that are no frame"),
+    "protocol": _("bytes that are not a frame"),
     "frame_bytes": _("a frame or a header that is too long"),
-    "idle": _("silent for too long"),
+    "idle": _("no traffic for too long"),
     "tls": _("encryption failed"),
 }
-MEANINGS: dict[str, Any] = {  # of a refusal, and what to do about it
-    "connections": _("The sandbox has no room for another connection. Close a client that is no longer used."),
-    "unread": _("The client asks and does not read what it is told. Its process hangs, or its network is slow."),
-    "unfinished": _("Frames were begun and not finished. The sender is too slow, or sends no frames at all."),
+MEANINGS: Texts = {  # of a refusal, and what to do about it
+    "connections": _("The sandbox accepts no further connections. Close unused clients."),
+    "unread": _(
+        "The client sends requests and does not read the responses. Its process hangs, or its network is slow."
+    ),
+    "unfinished": _("Frames were started and not completed. The sender is too slow, or does not send frames."),
     "protocol": _(
-        "What came is no frame of the remoting protocol. HTTP, or RocketMQ 5's gRPC clients, speak another "
-        "one: use a client of the 4.x line or the remoting client of 5.x."
+        "The received bytes are not a remoting frame. HTTP and RocketMQ 5 gRPC clients use other protocols. Use "
+        "a 4.x client or the 5.x remoting client."
     ),
     "frame_bytes": _(
         "A frame has at most 16 MiB, its header at most 1 MiB. Send smaller messages, and fewer or shorter properties."
     ),
     "idle": _(
-        "Nothing went either way for 120 s. A client sends heartbeats every 30 s; this one had stopped, or was none."
+        "No traffic in either direction for 120 s. RocketMQ clients send heartbeats every 30 s. This client "
+        "stopped, or is not a RocketMQ client."
     ),
-    "tls": _("The client wanted encryption, and the two sides did not agree. Turn TLS off in the client."),
+    "tls": _("The client requested encryption, and the negotiation failed. Turn TLS off in the client."),
 }
-DENIALS: dict[str, Any] = {
-    "unsigned": _("it does not sign: set the access key and the secret key in the client"),
-    "unknown_key": _("it signs with another sandbox's access key, or with an old one"),
-    "signature": _("its secret key is not the one that belongs to the access key"),
-    "permission": _("its key does not permit this"),
+DENIALS: Texts = {
+    "unsigned": _("the client does not sign requests: set the access key and the secret key in the client"),
+    "unknown_key": _("the client uses the access key of another sandbox, or an old one"),
+    "signature": _("the client's secret key does not match the access key"),
+    "permission": _("the client's key does not permit this request"),
 }
-WORDS: dict[str, Any] = {
+WORDS: Texts = {
     **{f"denial.{key}": text for key, text in DENIALS.items()},
     **{f"port.{key}": text for key, text in PORTS.items()},
     **{f"end.{key}": text for key, text in ENDS.items()},

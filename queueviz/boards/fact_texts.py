@@ -1,24 +1,25 @@
-"""One short sentence per fact of the journal, in the reader's language; `words.js` fills it in.
+"""One short sentence per event type of the journal, in the reader's language; `words.js` fills it in.
 
-A template names fields of the event.  Made names: {queue} is the short queue name, {who} the member's label, {holder}
-and {previous} likewise; numbers get thin spaces, fields ending in `_ms` become durations, a list is its length, and
-fields of `VALUES_OF` hold words of `VALUES`.
+A template names fields of the event.  Derived names: {queue} is the short queue name, {who} the member's label,
+{holder} and {previous} likewise.  Numbers get thin spaces, fields ending in `_ms` become durations, a list becomes
+its length, and fields of `VALUES_OF` hold words of `VALUES`.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.utils.translation import gettext_lazy as _
 
-from queueviz.boards.counted import translated
+from queueviz.boards.counted import Counted, translated
+from queueviz.texts import Text, Texts
 from sandbox.journal.events import SAID
 
 
 class FactText(NamedTuple):
     tone: str  # how the word is coloured
-    word: Any
-    text: Any
+    word: Text | Counted
+    text: Text | Counted
     mark: str
 
 
@@ -29,7 +30,7 @@ FACTS: dict[str, FactText] = {
 
 # Words that fields hold; what is not here is a name.
 VALUES_OF = ("state", "reason", "how", "why", "kind", "step", "phase", "limit")
-VALUES: dict[str, Any] = {
+VALUES: Texts = {
     "starting": _("starting"),
     "running": _("running"),
     "hung": _("hung"),
@@ -46,14 +47,14 @@ VALUES: dict[str, Any] = {
     "missing": _("is missing"),
     "empty": _("is empty"),
     "nul_bytes": _("holds only NUL bytes"),
-    "not_json": _("holds no JSON"),
-    "not_a_table": _("holds JSON that is no such table"),
+    "not_json": _("is not JSON"),
+    "not_a_table": _("is JSON, but not the expected table"),
     "not_readable": _("cannot be opened or read"),
     "unreachable": _("no answer"),
     "registered": _("registered"),
     "unregistered": _("unregistered"),
     "closed": _("connection closed"),
-    "expired": _("silent for too long"),
+    "expired": _("no heartbeat for too long"),
     "permission": _("permission changed"),
     "cut": _("cut"),
     "healed": _("healed"),
@@ -68,12 +69,12 @@ VALUES: dict[str, Any] = {
     "shutdown": _("shutdown"),
     "unsubscribed": _("unsubscribed"),
     "forced": _("forced"),
-    "free": _("it was free"),
+    "free": _("the queue was free"),
     "renewed": _("renewed"),
     "taken_over": _("taken over"),
     "age": _("too old"),
     "disk": _("disk too full"),
-    "manual": _("by hand"),
+    "manual": _("manually"),
     "ok": _("ok"),
     "full": _("full"),
     "failing": _("failing"),
@@ -85,7 +86,7 @@ VALUES: dict[str, Any] = {
     "count": _("count"),
     "size": _("size"),
     "span": _("span"),
-    "action": _("by hand"),
+    "action": _("manually"),
     "wake": _("woken"),
     "commitlog": _("the commit log"),
     "consumequeue": _("consume queues"),
@@ -93,7 +94,7 @@ VALUES: dict[str, Any] = {
     "normal": _("normal"),
     "abnormal": _("abnormal"),
     "connections": _("too many connections"),
-    "unread": _("it does not read its answers"),
+    "unread": _("the client does not read its responses"),
     "unfinished": _("too many unfinished frames"),
     "pending_requests": _("unanswered requests"),
 }

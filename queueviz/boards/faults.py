@@ -1,22 +1,23 @@
-"""Faults that can be injected, as the fault dialog offers them: only those possible now."""
+"""The faults that the fault dialog offers: only those that are possible now."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards.page import node_name
+from queueviz.texts import Text
 from sandbox.queries.rows.snapshot import BrokerRow, Snapshot
 
 CONSOLE = "console"  # the client that sends messages by hand
 
 
 class OfferedAction(NamedTuple):
-    """A button: the action, the word on it, and whether it does harm."""
+    """A button of the dialog: the action, its label, and whether it does harm."""
 
     action: str
-    word: Any
+    word: Text
     harm: bool = False
 
 
@@ -35,8 +36,21 @@ class FaultBroker(NamedTuple):
     buttons: tuple[OfferedAction, ...]
 
 
-def faults_of(snapshot: Snapshot) -> dict[str, Any]:
-    """Return `brokers` with the faults of each, `disks`, the `ends` a link can have, and the end offered first."""
+class Faults(TypedDict):
+    """The actions of the fault dialog, by target."""
+
+    brokers: list[FaultBroker]
+    disks: list[BrokerRow]  # masters that run
+    ends: list[str]  # a link can have
+    to: str | None  # the end offered first
+
+
+def faults_of(snapshot: Snapshot) -> Faults:
+    """Return the faults that the dialog offers now.
+
+    `brokers`: each broker with its buttons; `disks`: masters whose disk can get a fault; `ends`: the nodes and
+    clients that a link can connect; `to`: the end selected first.
+    """
     brokers = sorted(snapshot.get("brokers", ()), key=node_name)
     down = {row["broker"] for row in brokers if not row["broker_id"] and row["state"] not in ("running", "hung")}
     return {
@@ -57,7 +71,7 @@ def _buttons_of(row: BrokerRow, *, master_is_down: bool) -> tuple[OfferedAction,
 
 
 def _ends(snapshot: Snapshot) -> list[str]:
-    """Return name servers, brokers and clients in the usual order of reading, then the console."""
+    """Return the possible ends of a link: name servers, brokers and clients by name, then the console."""
     clients = {row["actor"] for row in snapshot.get("producers", ())}
     clients |= {member["actor"] for group in snapshot.get("groups", ()) for member in group["members"]}
     return [

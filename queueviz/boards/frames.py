@@ -1,22 +1,26 @@
-"""Frames: what travels on one link, decoded and byte by byte (channel `wire/…`, question `frames`)."""
+"""The Wire page: the frames on one link, decoded and byte by byte (channel `wire/…`, question `frames`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 from urllib.parse import quote
 
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.client_texts import frame_words
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Place, Readings, data_of
+from queueviz.boards.page import BoardPage, Context, Place, Readings, data_of
+from sandbox.queries.rows.records import Dump
+from sandbox.queries.rows.wire_frames import Wire
 
 LINE_BYTES = 16
 HEX_BYTES = 4_096  # drawn; what is kept beyond is counted
 
 
 class Run(NamedTuple):
-    """A run of neighbouring bytes of one line in the same fields: numbers of fields, the innermost last."""
+    """Neighbouring bytes of one line that belong to the same fields.
+
+    `fields`: numbers of these fields, the innermost last.
+    """
 
     fields: str
     hex: str
@@ -28,17 +32,17 @@ def channel(place: Place) -> str:
     return f"wire/{place.slug}/{quote(link, safe='')}" if link else f"wire/{place.slug}"
 
 
-def _context(place: Place, readings: Readings) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> Context:
     name = channel(place)
-    data = data_of(readings, name, dict)
+    data = data_of(readings, name, Wire)
     asked = place.query.get("link", "")
     wording = texts(frame_words())
-    frames = (data or {}).get("frames") or {}
+    frames = data["frames"] if data else {}
     return {
         "asked": asked,
         "gone": data is None,
         "links": data["links"] if data else {},
-        "link": (data or {}).get("link"),
+        "link": data["link"] if data else None,
         "frames": [(no, frames[no]) for no in sorted(frames, key=int, reverse=True)],
         "now_ms": now_of(place, readings, name),
         "live": live_config(place, readings, {"wire": name} if data is not None else {}, tab="wire", link=asked),
@@ -46,7 +50,14 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
     }
 
 
-def lines_of(frame: Mapping[str, Any]) -> list[dict[str, Any]]:
+class DumpLine(TypedDict):
+    """One line of a hex dump."""
+
+    at: str  # of its first byte, hexadecimal
+    runs: list[Run]
+
+
+def lines_of(frame: Dump) -> list[DumpLine]:
     """Return the hex dump, 16 bytes a line; each run of bytes names the fields it belongs to."""
     data = bytes.fromhex(frame["hex"])[:HEX_BYTES]
     inside = [""] * len(data)

@@ -1,23 +1,21 @@
-"""Words of the Groups page."""
-
-from typing import Any
+"""Texts of the Groups page."""
 
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from queueviz.boards.counted import Counted
+from queueviz.boards.counted import Counted, CountedTexts
 from queueviz.templatetags.formats import number
 from sandbox.queries.rows.group_states import GroupState
 
-GROUP: dict[str, Any] = {
+GROUP: CountedTexts = {
     "group.behind": _("Behind"),
     "group.nobody": _("No members"),
     "group.retrying": _("Retrying"),
     "group.differs": _("Delivered ≠ consumed"),
     "group.mixed": _("Members differ"),
-    "group.unknown": _("Not known yet"),
-    "group.ok_partly": _("Keeps up where known: {n} of {all} queues"),
-    "group.quiet_partly": _("Nothing to do where known: {n} of {all} queues"),
+    "group.unknown": _("Not reported yet"),
+    "group.ok_partly": _("Keeps up on known queues: {n} of {all}"),
+    "group.quiet_partly": _("Nothing to do on known queues: {n} of {all}"),
     "group.ok": _("Keeps up"),
     "group.quiet": _("Nothing to do"),
     "group.none": _("none"),
@@ -28,5 +26,5 @@ GROUP: dict[str, Any] = {
 
 
 def state_text(row: GroupState) -> str:
-    """Return the state in words.  Twin of `stateWord` in static/queueviz/js/group_lines.js."""
+    """Return the state of a group in words.  Twin of `stateWord` in static/queueviz/js/group_lines.js."""
     return str(GROUP[f"group.{row['state']}"]).format(n=number(row["queues_known"]), all=number(row["queues_all"]))

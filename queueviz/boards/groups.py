@@ -1,19 +1,19 @@
-"""Groups: every group over all its topics, the worst first (channel `groups/…`)."""
+"""The Groups page: every group with all its topics, the worst first (channel `groups/…`)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from django.utils.translation import pgettext_lazy
 
 from queueviz.boards.board import live_config, now_of
-from queueviz.boards.down import known_text
+from queueviz.boards.down_queue_texts import known_text
 from queueviz.boards.group_texts import GROUP, state_text
 from queueviz.boards.js_texts import texts
 from queueviz.boards.member_words import differ_text, group_words
-from queueviz.boards.page import BoardPage, Place, Readings, data_of
+from queueviz.boards.page import BoardPage, Context, Place, Readings, data_of
 from queueviz.boards.rows import AGE_LIMIT_MS
 from queueviz.slugs import root_of
 from queueviz.templatetags.formats import duration, number, rate
@@ -93,7 +93,7 @@ def _oldest(row: GroupState, age_ms: int | None) -> str:
     return duration(age_ms) if row["oldest_since_ms"] else f"≤\u2009{duration(age_ms)}"
 
 
-def _context(place: Place, readings: Readings) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> Context:
     name = channel(place)
     data = data_of(readings, name, Groups)
     return {

@@ -1,6 +1,6 @@
 """Lines over time from the job `lag_history`: fine for recent times, coarse for older ones, gaps where unknown.
 
-Rows come in layers, the coarsest first; each layer begins where the one before it ended.  A point is drawn at the
+Rows come in layers, the coarsest first.  Each layer begins at the end of the previous one.  A point is drawn at the
 end of its row's time, as on the Board's chart.
 """
 
@@ -16,6 +16,8 @@ from queueviz.boards import rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from numpy import float64
+    from numpy.typing import NDArray
 
 MOST_POINTS = 900  # of a line; more are put together
 MOST_LINES = 12  # the worst; the others are counted
@@ -31,7 +33,11 @@ LAYERS = {  # minutes shown → tables, the coarsest first
 
 
 class Measure(NamedTuple):
-    """`columns` of the tables; with more than one they are lines of the whole group instead of its queues."""
+    """A quantity that can be drawn over time.
+
+    `columns`: its columns in the tables.  One column has a line per queue.  Several columns are lines of the whole
+    group.
+    """
 
     word: object
     unit: object
@@ -41,7 +47,7 @@ class Measure(NamedTuple):
 
 MEASURES = {
     "lag": Measure(_("Lag"), _("messages"), ("lag",)),
-    "age": Measure(_("Age of the oldest"), _("milliseconds"), ("lag_ms",)),
+    "age": Measure(_("Oldest message age"), _("milliseconds"), ("lag_ms",)),
     "flow": Measure(_("Throughput"), _("messages a second"), ("produced", "consumed"), per_s=True),
 }
 
@@ -51,7 +57,11 @@ Read = Callable[[str, int], "Sequence[pa.RecordBatch]"]
 
 
 class Lines(NamedTuple):
-    """`at_ms`: ends of points; `lines`: values by queue (or column), None where unknown; `others`: queues left out."""
+    """The lines of one measure.
+
+    `at_ms`: the end times of the points.  `lines`: values by queue (or column), None where unknown.  `others`: the
+    number of queues left out.
+    """
 
     at_ms: list[int]
     lines: dict[str, list[float | None]]
@@ -60,7 +70,10 @@ class Lines(NamedTuple):
 
 
 def lines(tables: Sequence[str], read: Read, measure: Measure, *, from_ms: int) -> Lines:
-    """Return the lines to draw.  Of points merged into one, the worst is kept; of rates, their mean."""
+    """Return the lines to draw.
+
+    Of points merged into one, the worst value is kept; of rates, the mean.
+    """
     import numpy as np
 
     times, columns = _joined(tables, read, measure, from_ms)
@@ -78,8 +91,10 @@ def lines(tables: Sequence[str], read: Read, measure: Measure, *, from_ms: int) 
     return Lines([int(at) for at in ends], thin, others, step)
 
 
-def _joined(tables: Sequence[str], read: Read, measure: Measure, from_ms: int) -> tuple[Any, dict[str, dict[str, Any]]]:
-    """Return all times, and each queue's values at them by column."""
+def _joined(
+    tables: Sequence[str], read: Read, measure: Measure, from_ms: int
+) -> tuple[Any, dict[str, dict[str, NDArray[float64]]]]:
+    """Return the times of all layers, and each queue's values at these times, by column."""
     import numpy as np
     import pyarrow as pa
 
@@ -109,7 +124,10 @@ def _joined(tables: Sequence[str], read: Read, measure: Measure, from_ms: int) -
 
 
 def _thinned(values: Any, step: int, *, mean: bool) -> list[float | None]:
-    """A point of several is unknown where one of them is."""
+    """Return the values with each `step` of them merged into one.
+
+    The merged value is unknown if one of its values is unknown.
+    """
     import numpy as np
 
     full = np.append(values, np.repeat(values[-1:], -len(values) % step)).reshape(-1, step)
@@ -125,7 +143,10 @@ def _top(values: Any) -> float:
 
 
 def table_of(history: Lines) -> list[tuple[int, list[float | None]]]:
-    """The newest points as rows of a table, evenly thinned: time, and a value for each line."""
+    """Return the lines as rows of a table, the newest first: the time, and a value for each line.
+
+    Only every n-th point is kept, so that the table has at most `TABLE_ROWS` rows.
+    """
     step = max(1, math.ceil(len(history.at_ms) / TABLE_ROWS))
     return [
         (history.at_ms[i], [values[i] for values in history.lines.values()])
@@ -138,6 +159,6 @@ SHORTEST = min(filter(None, LAYERS))
 
 
 def span_of(query: Mapping[str, str]) -> int:
-    """Return the span in minutes; 0 is everything."""
+    """Return the requested time span in minutes; 0 is everything."""
     asked = query.get("span", "")
     return int(asked) if asked.isdecimal() and int(asked) in LAYERS else SHORTEST

@@ -1,29 +1,28 @@
-"""The Journal's page: filters as its address names them, and the words of its state."""
+"""The Journal page: filters from the query string, and the words of its state."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy as pgettext
 
 from queueviz.boards.board import live_config
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Place, Readings
+from queueviz.boards.page import BoardPage, Context, Place, Readings
+from queueviz.texts import Texts
 from queueviz.whole_numbers import whole
 
-WORDS: dict[str, Any] = {
+WORDS: Texts = {
     "journal.failed": _("The journal could not be read. Try again."),
-    "journal.looking": _("Looking back…"),
-    "journal.looked": _("Looked back to event #{seq}, {at}."),
+    "journal.looking": _("Searching back…"),
+    "journal.looked": _("Searched back to event #{seq}, {at}."),
     "journal.back_to": _("Shown back to event #{seq}, {at}."),
-    "journal.first": _("This reaches back to the first event."),
+    "journal.first": _("The first event is reached."),
     "journal.trimmed": _("The journal begins at event #{seq}; older ones were deleted."),
-    "journal.gone": _("The journal no longer holds this event."),
+    "journal.gone": _("This event is no longer in the journal."),
     "journal.no_such": _("No event has this number."),
     "journal.older": _("Older"),
-    "journal.further": _("Look further back"),
-    "journal.nothing_fits": _("No event fits: {filters}."),
+    "journal.further": _("Search further back"),
+    "journal.nothing_fits": _("No event matches: {filters}."),
     "journal.branch": _("branch"),
     "journal.board": pgettext("as it was at an event", "board"),
     "journal.diff": pgettext("marks an event to be compared", "diff"),
@@ -31,15 +30,16 @@ WORDS: dict[str, Any] = {
     "journal.diff_head": _("What changed between two events"),
     "journal.diff_title": _("What changed from event #{from} to #{to}"),
     "journal.diff_one": _("Event #{seq} is marked. Mark another one."),
-    "journal.diff_none": _("No change is known."),
-    "journal.diff_more": _("The first {n} of {all} changes."),
+    "journal.diff_none": _("No known changes."),
+    "journal.diff_more": _("First {n} of {all} changes."),
     "journal.diff_same": _(
-        "Both events follow keyframe #{seq}: what no event carries may have changed between them all the same."
+        "Both events follow keyframe #{seq}. Values not recorded by events may also have changed between the two "
+        "events."
     ),
     "journal.diff_between": _(
-        "What no event carries is compared as at the keyframes #{from} and #{to}; such rows say so."
+        "Values not recorded by events are compared at the keyframes #{from} and #{to}. Such rows are marked."
     ),
-    "journal.diff_old": _("as at the keyframes"),
+    "journal.diff_old": _("at the keyframes"),
     "journal.diff_failed": _("The changes could not be read. Try again."),
     "journal.f_search": _("search “{text}”"),
     "journal.f_causes": _("only causes"),
@@ -48,8 +48,8 @@ WORDS: dict[str, Any] = {
 }
 
 
-def _context(place: Place, readings: Readings) -> dict[str, Any]:
-    """`at`: the event the address asks for."""
+def _context(place: Place, readings: Readings) -> Context:
+    """Return the template values.  `at`: the event named in the query string, or None."""
     asked = place.query.get("at", "")
     at = asked if whole(asked) is not None else None
     filters = {name: place.query.get(name, "") for name in ("search", "causes", "steps", "messages")}

@@ -1,13 +1,13 @@
-"""Search terms of the journal: words of the reader's language translated for the engine."""
+"""Search terms of the journal: words in the reader's language, translated for the engine."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from queueviz.boards.action_texts import ACTIONS
-from queueviz.boards.counted import forms
+from queueviz.boards.counted import Counted, forms
 from queueviz.boards.fact_texts import FACTS, VALUES
+from queueviz.texts import Text
 from sandbox.journal.event_filter import Term
 
 MOST_WORDS = 8
@@ -16,7 +16,9 @@ _FIELD = re.compile(r"\{\w+\}")
 
 
 def terms_of(search: str) -> tuple[Term, ...]:
-    """Return each word, with the kinds of events, actions and values whose sentences contain it.
+    """Return a search term for each word.
+
+    A term has the word, and the kinds of events, actions and values whose sentences contain it.
 
     >>> [term.text for term in terms_of("Crash A")]
     ['crash', 'a']
@@ -31,6 +33,6 @@ def _term(word: str) -> Term:
     return Term(word, frozenset(kinds), frozenset(values | actions))
 
 
-def _says(word: str, text: Any) -> bool:
+def _says(word: str, text: Text | Counted) -> bool:
     labels = forms(text)
     return any(word in _FIELD.sub("", form).lower() for form in ([labels] if isinstance(labels, str) else labels))

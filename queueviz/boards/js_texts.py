@@ -1,62 +1,63 @@
-"""Sentences the moving page needs, translated here and handed over as JSON."""
+"""Sentences for the page's JavaScript, translated by the server and passed as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from queueviz.boards.action_texts import ACTIONS, ROLES
-from queueviz.boards.counted import Counted, forms
-from queueviz.boards.down import DOWN
+from queueviz.boards.counted import Counted, CountedTexts, forms
+from queueviz.boards.down_queue_texts import DOWN
 from queueviz.boards.fact_texts import FACTS, VALUES, VALUES_OF, FactText
-from queueviz.boards.flow import FLOW
 from queueviz.boards.group_texts import GROUP
+from queueviz.boards.lag_texts import FLOW
 from queueviz.boards.member_words import DIFFER
+from queueviz.texts import Text
 from sandbox.journal.event_filter import STEPS
 
-TEXTS: dict[str, Any] = {
+TEXTS: CountedTexts = {
     "conn.connected": _("Connected"),
     "conn.rate": _("{fps} fps · {ms} ms"),
     "conn.catching": _("Catching up"),
-    "conn.stale": _("Stale {age}"),
+    "conn.stale": _("No update for {age}"),
     "conn.offline": _("Offline"),
     "conn.frozen": _("Frozen"),
-    "conn.lost": _("Connection lost. You see event #{seq}, {age} old. Trying again in {wait}."),
-    "conn.lost_now": _("Connection lost. You see event #{seq}, {age} old. Trying again now."),
+    "conn.lost": _("Connection lost. The page shows event #{seq}, {age} old. Next try in {wait}."),
+    "conn.lost_now": _("Connection lost. The page shows event #{seq}, {age} old. Trying again now."),
     "conn.try": _("Try now"),
     "conn.connecting": _("Connecting"),
     "conn.opening": _("Opening"),
-    "conn.slow": _("This connection is too slow for live pictures. The page looks again every 5 s."),
+    "conn.slow": _("This connection is too slow for live updates. The page reloads its data every 5 s."),
     "conn.asleep": _("Asleep"),
     "conn.ended": _("Ended"),
-    "end.asleep": _("This sandbox is asleep. What you see is its last moment."),
-    "end.failed": _("This sandbox cannot be opened. Load the page again to see why."),
-    "end.unknown": _("What is shown here is not there any more."),
-    "end.forbidden": _("You may not watch this any more."),
-    "end.too_large": _("This picture is too large to be sent live."),
-    "end.too_many_channels": _("This page shows too many live pictures at once."),
-    "end.too_many_messages": _("This page asked for too much at once. Load it again."),
+    "end.asleep": _("This sandbox is asleep. You see its last state."),
+    "end.failed": _("This sandbox cannot be opened. Reload the page to see the reason."),
+    "end.unknown": _("This item no longer exists."),
+    "end.forbidden": _("You no longer have access to this view."),
+    "end.too_large": _("This view is too large for live updates."),
+    "end.too_many_channels": _("This page has too many live views at once."),
+    "end.too_many_messages": _("This page sent too many requests at once. Reload it."),
     "watchers": _("{n} watching"),
     "offsets.same": _("written"),
-    "offsets.waits": _("changed: waits for the next write"),
+    "offsets.waits": _("changed, not written yet"),
     "offsets.unknown": _("unknown: the file is damaged or too long to show"),
     "strip.min": _("min"),
     "strip.next": _("next pull"),
-    "strip.pinned": _("{key} held {age}"),
+    "strip.pinned": _("{key} pinned {age}"),
     "strip.beyond": _("committed beyond max"),
-    "strip.below": _("committed, deleted since"),
+    "strip.below": _("committed, then deleted"),
     "strip.none": _("no stored offset"),
     "strip.sentence": _(
         "{queue}, {owner}: min {min}, committed {committed}, in memory {memory}, next pull {next}, max {max}, lag {lag}"
     ),
-    "strip.head": _("Strips show the last {n} messages; head is pinned right"),
-    "strip.head_beyond": _("Strips show the last {n} messages; who is further behind stands left of the break"),
+    "strip.head": _("Strips show the last {n} messages; the newest are at the right"),
+    "strip.head_beyond": _("Strips show the last {n} messages; offsets further behind are left of the break"),
     "owner.reads": _("read by {who}"),
     "owner.waits": _("assigned to {who}, not consuming"),
-    "owner.nobody": _("read by nobody"),
+    "owner.nobody": _("no reader"),
     "kpi.none": _("none"),
     "row.as_of": _("as of {at}"),
     "strategy.AVG": _("Averagely"),
@@ -71,33 +72,41 @@ TEXTS: dict[str, Any] = {
     "state.refused": _("Refused"),
     "state.removed": _("Removed"),
     "state.unknown": _("Unknown"),
-    "card.hung": _("Silent **{age}**. The broker drops it in **{left}**; only then do {queues} move."),
-    "card.hung_free": _("Silent **{age}**. The broker drops it in **{left}**."),
-    "card.crashed_locks": _(
-        "Crashed **{age}** ago. Its locks on {queues} expire in **{left}**; until then nobody consumes them."
+    "card.hung": _(
+        "No heartbeat for **{age}**. The broker drops this member in **{left}**; only then are {queues} reassigned."
     ),
-    "card.crashed": _("Crashed **{age}** ago. The broker saw its connection close."),
-    "card.stopped": _("Stopped cleanly **{age}** ago: finished, committed, unlocked."),
+    "card.hung_free": _("No heartbeat for **{age}**. The broker drops this member in **{left}**."),
+    "card.crashed_locks": _(
+        "This member crashed **{age}** ago. Its locks on {queues} expire in **{left}**; until then no member "
+        "consumes these queues."
+    ),
+    "card.crashed": _("This member crashed **{age}** ago. The broker detected the closed connection."),
+    "card.stopped": _(
+        "This member stopped cleanly **{age}** ago: messages finished, offsets committed, queues unlocked."
+    ),
     "card.starting": _("Starting: route, heartbeat, first rebalance."),
-    "card.refused": _("The broker refuses it: {reason}"),
+    "card.refused": _("The broker refuses this member: {reason}"),
     "card.idle": Counted(
-        lambda n: ngettext("{queues}, {members}: {who} gets nothing", "{queues}, {members}: {who} get nothing", n)
+        lambda n: ngettext("{queues}, {members}: {who} gets no queue", "{queues}, {members}: {who} get no queue", n)
     ),
     "count.queues": Counted(lambda n: ngettext("{n} queue", "{n} queues", n)),
     "count.members": Counted(lambda n: ngettext("{n} member", "{n} members", n)),
     "card.wire_told": _("{language} {version}, a real client."),
-    "card.wire": _("{language} {version}, a real client. Its buffers are its own business."),
-    "card.slow_key": _("{key} takes {age} each"),
-    "card.slow_next": _("the next message of {queue} takes {age}: waiting for it"),
-    "card.slow_waits": _("{key} takes {age} each: waiting for its first message"),
+    "card.wire": _("{language} {version}, a real client. It does not report its buffers."),
+    "card.slow_key": _("{key}: {age} per message"),
+    "card.slow_next": _("the next message of {queue} takes {age}: waiting for this message"),
+    "card.slow_waits": _("{key}: {age} per message; waiting for its first message"),
     "card.pinned": _(
-        "{queue}: committed stays at **{committed}** because **{key}** is unfinished; {done} done behind it"
+        "{queue}: the committed offset stays at **{committed}** because **{key}** is unfinished; {done} later "
+        "messages are finished"
     ),
-    "card.flow": _("Holds back: {limit} limit reached"),
-    "meter.count": _("Fullest q."),
-    "meter.bytes": _("Bytes in q."),
-    "meter.in_all": _("Buffered in its fullest queue, and how much one queue may hold; {n} in all its queues"),
-    "meter.span": _("Span"),
+    "card.flow": _("Pulls paused: {limit} limit reached"),
+    "meter.count": _("Fullest queue"),
+    "meter.bytes": _("Queue bytes"),
+    "meter.in_all": _(
+        "Buffered messages in the fullest queue, and the limit of a queue; {n} in all queues of this member"
+    ),
+    "meter.span": _("Offset span"),
     "meter.threads": _("Threads"),
     "limit.count": _("count"),
     "limit.size": _("size"),
@@ -106,18 +115,18 @@ TEXTS: dict[str, Any] = {
     "forecast.lane": _("{n} of {m} move"),
     "heat.name": _("All queues by lag"),
     "heat.cell": _("{queue}, lag {lag}"),
-    "heat.head": _("Strips of the {n} furthest behind of {all} queues"),
+    "heat.head": _("Strips of the {n} queues with the most lag, of {all}"),
     "lock.sentence": _("lock held by {who}, {left} left"),
     "lock.none": _("not locked"),
     "lock.lost": _("lock table lost with the master's memory"),
     "lock.granted": _("granted"),
-    "lock.denied": _("denied, {who} holds it for {left}"),
+    "lock.denied": _("denied, {who} holds the lock for another {left}"),
     "lock.consuming": _("{key} in thread {thread}"),
     "lock.waits": _("waits"),
     "lock.suspended": _("paused {left}"),
     "chart.now": _("now"),
     "chart.crashed": _("{who} crashed"),
-    "chart.silent": _("{who} went silent"),
+    "chart.silent": _("{who} hung"),
     "chart.reset": _("reset"),
     "chart.summary": _("Lag by queue over the last five minutes. Highest now: {queue} with {lag}."),
     "tape.offset": _("commit log offset"),
@@ -126,16 +135,16 @@ TEXTS: dict[str, Any] = {
     "tape.summary": _("The newest {n} messages of the commit log, in byte order"),
     "journal.gap": Counted(lambda n: ngettext("missed {n} event, loaded", "missed {n} events, loaded", n)),
     "journal.why": _("why"),
-    "journal.none": _("Nothing has happened yet."),
-    "journal.only_steps": _("Nothing but details lately."),
+    "journal.none": _("No events yet."),
+    "journal.only_steps": _("All recent events are details; the Journal page shows them."),
     "time.live": _("LIVE"),
-    "time.frozen": _("Frozen, go live"),
+    "time.frozen": _("Frozen: go live"),
     "time.frozen_more": Counted(lambda n: ngettext("Frozen, {n} event missed", "Frozen, {n} events missed", n)),
-    "time.stopped": _("World stopped"),
+    "time.stopped": _("Time stopped"),
     "time.stale": _("Not live"),
     "time.offline": _("Not live"),
     "time.catching": _("Catching up"),
-    "time.wall": _("wall {at}"),
+    "time.wall": _("wall clock {at}"),
     "time.reached": _("{reached}× of {rate}×: this machine is busy"),
     "time.asleep": _("Asleep"),
     "time.ended": _("Not live"),
@@ -145,20 +154,22 @@ TEXTS: dict[str, Any] = {
     "time.resume": _("Resume view"),
     "act.sent": _("sent #{seq}"),
     "act.failed": _("The server did not answer. Try again."),
-    "act.nobody": _("Nobody is running just now. Wait a moment."),
+    "act.nobody": _("No member is running now. Wait a moment."),
     "say.lock": _("{queue} lock granted to {who}"),
     "say.crashed": _("{who} crashed"),
-    "say.hung": _("{who} stopped answering"),
+    "say.hung": _("{who} stopped responding"),
     "say.repeated": Counted(
-        lambda n: ngettext("{n} message came twice, for {who} crashed", "{n} messages came twice, for {who} crashed", n)
+        lambda n: ngettext(
+            "{n} message delivered twice: {who} crashed", "{n} messages delivered twice: {who} crashed", n
+        )
     ),
-    "say.pinned": _("{queue} is held by {key}"),
+    "say.pinned": _("{queue} is pinned by {key}"),
     "say.reset": _("Offsets of {group} were moved"),
     "reset.undo": _("Undo"),
-    "reset.price": _("**{again}** delivered again, **{skipped}** skipped for good, lag **{lag}** afterwards"),
+    "reset.price": _("**{again}** delivered again, **{skipped}** skipped permanently, lag **{lag}** afterwards"),
     "reset.computing": _("Computing the preview …"),
-    "reset.unreadable": _("No preview: a field cannot be read."),
-    "walk.step": _("Station {n} of {m}"),
+    "reset.unreadable": _("No preview: a field is not readable."),
+    "walk.step": _("Step {n} of {m} of the walk"),
     **DOWN,
     **FLOW,
     **GROUP,
@@ -166,7 +177,34 @@ TEXTS: dict[str, Any] = {
 }
 
 
-def texts(more: Mapping[str, Any] | None = None) -> dict[str, Any]:
+class ShownText(TypedDict):
+    """A sentence in the reader's language."""
+
+    text: str | list[str]  # or its two forms (`counted.forms`)
+    by: NotRequired[str]  # the field that counts
+
+
+class ShownFact(ShownText):
+    """The sentence of a fact, with its tone and word."""
+
+    tone: str
+    word: str
+    mark: NotRequired[str]
+    quiet: NotRequired[bool]
+
+
+class PageTexts(TypedDict):
+    """All texts of a page's modules."""
+
+    texts: dict[str, str | list[str]]
+    facts: dict[str, ShownFact]
+    actions: dict[str, ShownText]
+    values: dict[str, str]
+    valued: tuple[str, ...]
+    roles: dict[str, str]
+
+
+def texts(more: Mapping[str, Text] | None = None) -> PageTexts:
     """Return all texts in the reader's language, ready for JSON; `more`: texts of one page."""
     return {
         "texts": words({**TEXTS, **(more or {})}),
@@ -178,15 +216,21 @@ def texts(more: Mapping[str, Any] | None = None) -> dict[str, Any]:
     }
 
 
-def words(some: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the words of one page, to be added to its `texts`."""
+def words(some: Mapping[str, Text | Counted]) -> dict[str, str | list[str]]:
+    """Return the given texts in the reader's language, as JSON carries them, to be added to a page's `texts`."""
     return {key: forms(text) for key, text in some.items()}
 
 
-def _fact(name: str, fact: FactText) -> dict[str, Any]:
-    shown = {"tone": fact.tone, "word": str(fact.word), **_counted(fact.text)}
-    return shown | ({"mark": fact.mark} if fact.mark else {}) | ({"quiet": True} if name in STEPS else {})
+def _fact(name: str, fact: FactText) -> ShownFact:
+    shown: ShownFact = {"tone": fact.tone, "word": str(fact.word), "text": forms(fact.text)}
+    if isinstance(fact.text, Counted):
+        shown["by"] = fact.text.by
+    if fact.mark:
+        shown["mark"] = fact.mark
+    if name in STEPS:
+        shown["quiet"] = True
+    return shown
 
 
-def _counted(text: Any) -> dict[str, Any]:
-    return {"text": forms(text)} | ({"by": text.by} if isinstance(text, Counted) else {})
+def _counted(text: Text | Counted) -> ShownText:
+    return {"text": forms(text), "by": text.by} if isinstance(text, Counted) else {"text": forms(text)}

@@ -1,13 +1,14 @@
-"""One value of a live row as text: for the first paint, exactly as `live_fields.js` writes it afterwards."""
+"""Formats of the values in a live row, for the first paint.  `live_fields.js` formats later values identically."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypedDict, cast
 
 from queueviz.boards.client_texts import WORDS
 from queueviz.boards.connect_texts import WORDS as CONNECT_WORDS
+from queueviz.boards.counted import Counted
 from queueviz.boards.fact_texts import VALUES
 from queueviz.boards.js_texts import TEXTS
 from queueviz.boards.message_texts import WORDS as MESSAGE_WORDS
@@ -15,8 +16,9 @@ from queueviz.boards.rebalance_texts import WORDS as REBALANCE_WORDS
 from queueviz.boards.store_texts import WORDS as STORE_WORDS
 from queueviz.boards.topology_texts import WORDS as TOPOLOGY_WORDS
 from queueviz.templatetags.formats import UNKNOWN, byte_count, clock, duration, number, second
+from queueviz.texts import Text
 
-WORDS_OF_PAGES: tuple[Mapping[str, Any], ...] = (
+WORDS_OF_PAGES: tuple[Mapping[str, Text | Counted], ...] = (
     WORDS,
     TEXTS,
     TOPOLOGY_WORDS,
@@ -35,7 +37,7 @@ SIMPLE: dict[str, Callable[[Any], str]] = {
 
 
 def shown(
-    row: Mapping[str, Any] | None,
+    row: Mapping[str, object] | None,
     name: str,
     kind: str,
     *,
@@ -43,14 +45,17 @@ def shown(
     began_ms: int = 0,
     names: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """`kind`: number, bytes, ms, clock, second, text, left, ago, after, took, runs, queue, wait, mark, list, yes, body,
-    or a family of words (`step.`).  `began_ms` is what `after` counts from; `names` turns client ids into labels."""
+    """Return the field `name` of a live row as text.
+
+    `kind`: number, bytes, ms, clock, second, text, left, ago, after, took, runs, queue, wait, mark, list, yes, body,
+    or a family of words (`step.`).  `after` counts from `began_ms`.  `names` turns client ids into labels.
+    """
     row = row or {}
-    value = row.get(name)
+    value: Any = row.get(name)  # `kind` says its type
     if kind in ("wait", "mark"):
-        return _sentence(row, f"{kind}.{value}", names) if value else UNKNOWN
+        return _sentence(cast(Sentence, row), f"{kind}.{value}", names) if value else UNKNOWN
     if kind == "body" and "stored_body_bytes" in row and not value:
-        size = byte_count(row["stored_body_bytes"])
+        size = byte_count(cast(int, row["stored_body_bytes"]))
         return word("body.empty") if value == "" else word("body.binary").format(size=size)
     if value is None or value == "":
         return UNKNOWN
@@ -65,7 +70,7 @@ def shown(
     if kind == "took":
         return step_ms(value)
     if kind == "runs":
-        return runs(value, row.get(f"{name}_more") or 0)
+        return runs(value, cast(int, row.get(f"{name}_more") or 0))
     if kind == "queue":
         return queue(value)
     if kind == "list":
@@ -92,14 +97,14 @@ def ago(ms: int) -> str:
 
 
 def runs(offset_ranges: list[list[str]], more: int) -> str:
-    """Return runs of numbers as text: 1 003–1 018, 1 020 and 3 more."""
+    """Return ranges of numbers as text: 1 003–1 018, 1 020 and 3 more."""
     parts = [number(first) if first == last else f"{number(first)}–{number(last)}" for first, last in offset_ranges]
     text = ", ".join(parts) or UNKNOWN
     return f"{text} {word('queue.and_more').format(n=more)}" if more else text
 
 
 def queue(key: str) -> str:
-    """`orders/broker-a/3` → `orders q3 broker-a`."""
+    """Return a short queue name: `orders/broker-a/3` → `orders q3 broker-a`."""
     topic, broker, number_ = key.split("/")
     return f"{topic} q{number_} {broker}"
 
@@ -109,26 +114,44 @@ def word(key: str) -> str:
     return str(text) if text is not None else key.partition(".")[2] or key
 
 
-def _sentence(row: Mapping[str, Any], key: str, names: Mapping[str, str]) -> str:
-    values = dict(row)
-    if row.get("queue"):
-        values["queue"] = queue(row["queue"])
-    if row.get("holder"):
-        values["holder"] = names.get(row["holder"]) or str(row["holder"]).partition("#")[0]
-    for name in ("state", "holder_state", "reason"):
-        if row.get(name) is not None:
-            values["state" if name == "holder_state" else name] = VALUES.get(row[name], row[name])
+class Sentence(TypedDict, total=False):
+    """The values of a sentence about a wait or a mark (`rows.waits`, `rows.clients`)."""
+
+    queue: str | None
+    holder: str | None
+    state: str | None
+    holder_state: str | None
+    reason: str | None
+    trigger: str
+    trace: list[str]
+    offset: str
+    left_ms: int
+
+
+def _sentence(row: Sentence, key: str, names: Mapping[str, str]) -> str:
+    values: dict[str, object] = {**row}
+    if key_of_queue := row.get("queue"):
+        values["queue"] = queue(key_of_queue)
+    if holder := row.get("holder"):
+        values["holder"] = names.get(holder) or str(holder).partition("#")[0]
+    for name, code in (
+        ("state", row.get("state")),
+        ("state", row.get("holder_state")),
+        ("reason", row.get("reason")),
+    ):
+        if code is not None:
+            values[name] = VALUES.get(code, code)
     if row.get("trigger"):
         values["trigger"] = word(f"trigger.{row['trigger']}")
     if row.get("trace"):
         values["trace"] = ", ".join(word(f"trace.{code}") for code in row["trace"])
     if row.get("offset"):
         values["offset"] = number(row["offset"])
-    if row.get("left_ms") is not None:
-        values["left"] = duration(row["left_ms"])
+    if (left_ms := row.get("left_ms")) is not None:
+        values["left"] = duration(left_ms)
     return word(key).format_map(_Unknown(values))
 
 
-class _Unknown(dict[str, Any]):
+class _Unknown(dict[str, object]):
     def __missing__(self, name: str) -> str:
         return UNKNOWN

@@ -1,19 +1,20 @@
-"""Locks: the owner of each queue of an orderly group, the time left, and the reason a member waits (channel
-`locks/…`).
+"""The Locks page: the owner of each queue of an orderly group, the time left, and why a member waits.
+
+Its channel is `locks/…`.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards import rows
 from queueviz.boards.board import live_config, now_of
-from queueviz.boards.down import down_brokers, down_wait, known_text, mark_of
+from queueviz.boards.down_queue_texts import down_brokers, down_wait, known_text, mark_of
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Place, Readings, data_of
+from queueviz.boards.page import BoardPage, Context, Place, Readings, data_of
 from sandbox.queries.rows.locks import LockAttempt, LockedQueue, LockLives, Locks
 
 
@@ -38,11 +39,14 @@ def channel(place: Place) -> str | None:
 
 
 def lives_of(data: Locks | None) -> LockLives:
-    """The three numbers of a lock: how long the broker keeps it, the client trusts it, and when it is renewed."""
+    """Return the three durations of a lock: its life at the broker, its life at the client, its renewal interval.
+
+    Without a reading of the channel, RocketMQ's default values.
+    """
     return (data.get("lives") if data else None) or {"broker_ms": 60_000, "client_ms": 30_000, "renew_ms": 20_000}
 
 
-def _context(place: Place, readings: Readings) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> Context:
     name = channel(place)
     data = data_of(readings, name, Locks)
     group = place.group(orderly=True)
@@ -102,7 +106,10 @@ class AttemptView(LockAttempt):
 
 
 def attempts(data: Locks, most: int = 40) -> list[AttemptView]:
-    """The newest first, with letters for client ids; `A/B` where two members have it: a request names no process."""
+    """Return the newest `most` lock attempts, the newest first, with the members' letters in place of client ids.
+
+    `A/B` if two members have the client id: a request does not name its process.
+    """
     members, reported = data["members"], data.get("attempts") or {}
     shorts = rows.short_names([*data["queues"], *(row["queue"] for row in reported.values())])
 

@@ -1,20 +1,21 @@
-"""Words about members of one group with different subscriptions: their differences, and each member's subscription.
+"""Texts about members of one group whose subscriptions differ: the differences, and each subscription.
 
 Twin of static/queueviz/js/member_words.js.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.templatetags.formats import number
+from queueviz.texts import Texts
 from sandbox.queries.rows.member_words import EXPRESSIONS, LISTENER, MODEL, TOPICS, MemberWords, NamedWords
 
-DIFFER: dict[str, Any] = {
-    "differ.head": _("Members subscribe differently: {what}"),
+DIFFER: Texts = {
+    "differ.head": _("Subscriptions of the members differ: {what}"),
     "differ.topics": _("subscribed topics"),
     "differ.expressions": _("tags"),
     "differ.model": _("message model"),
@@ -25,17 +26,24 @@ DIFFER: dict[str, Any] = {
     "differ.concurrent": _("concurrent"),
     "differ.orderly": _("orderly"),
     "differ.dropped": _("{n} dropped by its client"),
-    "differ.dropped_unknown": _("not known how many its client drops"),
-    "differ.passed_over": _("{n} left out by brokers"),
-    "differ.shared": _("Several connections use client id {ids}: each takes the same queues, others have no reader"),
-    "differ.same_id": _("one of {n} connections with this client id"),
+    "differ.dropped_unknown": _("its client dropped an unknown number"),
+    "differ.passed_over": _("{n} filtered by brokers"),
+    "differ.shared": _("Several connections use client ID {ids}: all get the same queues, other queues have no reader"),
+    "differ.same_id": _("one of {n} connections with this client ID"),
 }
 
 
-def differ_text(row: Mapping[str, Any]) -> str:
-    """Return the sentence for a board's header or a row of the Groups page.
+class Differing(TypedDict):
+    """The differences between members of a group, from a board's header or a row of the Groups page."""
 
-    It is empty where members subscribe alike under ids of their own.
+    shared_ids: list[str]
+    members_differ: list[str]
+
+
+def differ_text(row: Differing) -> str:
+    """Return the sentence on these differences, for a board's header or a row of the Groups page.
+
+    It is empty if all members have the same subscriptions and different client ids.
     """
     differ, shared = row.get("members_differ"), row.get("shared_ids")
     parts = [str(DIFFER["differ.shared"]).format(ids=", ".join(shared))] if shared else []
@@ -48,7 +56,10 @@ def differ_text(row: Mapping[str, Any]) -> str:
 
 
 def words_text(words: MemberWords, differ: Sequence[str]) -> str:
-    """Return `orders TagA, 20 dropped by its client`: listener and model only if members differ in them."""
+    """Return a member's subscriptions as text, such as `orders TagA, 20 dropped by its client`.
+
+    Listener and model appear only if members differ in them.
+    """
     subscriptions = words.get("subscriptions")
     parts = (
         [str(DIFFER["differ.unknown"])]
@@ -63,7 +74,7 @@ def words_text(words: MemberWords, differ: Sequence[str]) -> str:
 
 
 def group_words(members: Sequence[NamedWords], differ: Sequence[str]) -> str:
-    """Return each member of a group in a line of its own."""
+    """Return the subscriptions of a group's members as text, one line per member."""
     return "\n".join(f"{member['actor'] or member['client_id']}: {words_text(member, differ)}" for member in members)
 
 

@@ -1,9 +1,8 @@
-"""One message: its fields and bytes, its position, and its life (channel `messages/<slug>?id=…`)."""
+"""The page of one message: its fields and bytes, its position, and its life (channel `messages/<slug>?id=…`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TypedDict
 from urllib.parse import quote
 
 from queueviz.boards.board import live_config, names_of, now_of
@@ -12,31 +11,29 @@ from queueviz.boards.js_texts import texts
 from queueviz.boards.message_body import body_of
 from queueviz.boards.message_life import groups_of, line_of
 from queueviz.boards.message_texts import FLAGS, WHY
-from queueviz.boards.page import BoardPage, Part, Place, Readings, data_of
+from queueviz.boards.page import BoardPage, Context, Part, Place, Readings, data_of
 from queueviz.templatetags.formats import number
 from sandbox.control.channel_names import FILTER_CHARS
-
-Row = dict[str, Any]
-ENTRY_FIELDS = (("offset", "physical_offset", 0, 8), ("size", "bytes", 8, 12), ("hash", "tags_code", 12, 20))
+from sandbox.queries.rows.records import MissingReason, OneMessage, QueueEntry, Record
 
 
 def channel(place: Place) -> str:
     return f"messages/{place.slug}?id={quote(place.query.get('id', '').strip()[:FILTER_CHARS], safe='')}"
 
 
-def _context(place: Place, readings: Readings) -> Row:
+def _context(place: Place, readings: Readings) -> Context:
     name = channel(place)
-    data = data_of(readings, name, dict)
-    record = (data or {}).get("record")
+    data = data_of(readings, name, OneMessage)
+    record = data["record"] if data else None
     now_ms = now_of(place, readings, name)
-    context = {
+    context: Context = {
         "asked": place.query.get("id", ""),
         "tab": "messages",
         "gone": data is None,
         "record": record,
-        "why": why_of((data or {}).get("why")),
+        "why": why_of(data["why"] if data else None),
         "now_ms": now_ms,
-        "others": (data or {}).get("others") or (),
+        "others": data["others"] if data else (),
         "live": live_config(place, {}, {}, tab="message"),
         "texts": texts(),
     }
@@ -45,16 +42,19 @@ def _context(place: Place, readings: Readings) -> Row:
     return context | shown_record(record) | _life(place, record, now_ms) | {"members": _members(place)}
 
 
-def _life_context(place: Place, readings: Readings) -> Row:
-    """Return the context of the panel, which the page polls."""
-    data, now_ms = data_of(readings, channel(place), dict), now_of(place, readings, channel(place))
-    record = (data or {}).get("record")
-    context = {"gone": data is None, "record": record, "why": why_of((data or {}).get("why"))}
+def _life_context(place: Place, readings: Readings) -> Context:
+    """Return the template values of the panel of the message's life, which the page polls."""
+    data, now_ms = data_of(readings, channel(place), OneMessage), now_of(place, readings, channel(place))
+    record = data["record"] if data else None
+    context: Context = {"gone": data is None, "record": record, "why": why_of(data["why"] if data else None)}
     return context if record is None else context | {"message": record["message"]} | _life(place, record, now_ms)
 
 
-def shown_record(record: Mapping[str, Any]) -> Row:
-    """Return bytes, body and positions; a value not reported by an attached cluster is None."""
+def shown_record(record: Record) -> Context:
+    """Return bytes, body and positions of a stored message for templates.
+
+    A value that an attached cluster does not report is None.
+    """
     message, entry = record["message"], record.get("entry")
     body = bytes.fromhex(message["body_hex"])
     return {
@@ -72,17 +72,26 @@ def shown_record(record: Mapping[str, Any]) -> Row:
     }
 
 
-def _entry_bytes(entry: Mapping[str, Any]) -> list[Row]:
-    """The three fields of a queue's entry with their bytes (spec store-format 4)."""
+class EntryField(TypedDict):
+    """One field of a consume queue entry."""
+
+    name: str
+    bytes: str  # hexadecimal
+    value: str | int
+
+
+def _entry_bytes(entry: QueueEntry) -> list[EntryField]:
+    """Return the three fields of a consume queue entry with their bytes (spec store-format 4)."""
     raw = bytes.fromhex(entry["hex"])
     return [
-        {"name": name, "bytes": raw[start:end].hex(" "), "value": entry[field]}
-        for name, field, start, end in ENTRY_FIELDS
+        {"name": "offset", "bytes": raw[:8].hex(" "), "value": entry["physical_offset"]},
+        {"name": "size", "bytes": raw[8:12].hex(" "), "value": entry["bytes"]},
+        {"name": "hash", "bytes": raw[12:20].hex(" "), "value": entry["tags_code"]},
     ]
 
 
-def _life(place: Place, record: Mapping[str, Any], now_ms: int) -> Row:
-    life = record.get("life") or {}
+def _life(place: Place, record: Record, now_ms: int) -> Context:
+    life = record["life"]
     return {
         "life": life,
         "line": line_of(record["message"], life, now_ms),
@@ -90,7 +99,7 @@ def _life(place: Place, record: Mapping[str, Any], now_ms: int) -> Row:
     }
 
 
-def why_of(reason: Mapping[str, Any] | None) -> str:
+def why_of(reason: MissingReason | None) -> str:
     """Return the reason for a missing message as a sentence, with formatted offsets."""
     if not reason:
         return ""
@@ -100,13 +109,21 @@ def why_of(reason: Mapping[str, Any] | None) -> str:
     return str(WHY.get(reason["code"], reason["code"])).format_map(values)
 
 
-def _members(place: Place) -> list[Row]:
-    """Return the clients a message can be sent to again, by group: running members and real clients."""
-    rows = [
-        {"group": group["group"], "client_id": member["client_id"], "name": member.get("actor") or member["client_id"]}
+class Recipient(TypedDict):
+    """A client that a message can be sent to again."""
+
+    group: str
+    client_id: str
+    name: str
+
+
+def _members(place: Place) -> list[Recipient]:
+    """Return the clients to which a message can be sent again, by group: running members and real clients."""
+    rows: list[Recipient] = [
+        {"group": group["group"], "client_id": client_id, "name": member.get("actor") or client_id}
         for group in place.groups
         for member in group.get("members", ())
-        if member.get("client_id") and member.get("state") in ("running", None)
+        if (client_id := member.get("client_id")) and member.get("state") in ("running", None)
     ]
     return sorted(rows, key=lambda row: (row["group"], row["name"]))
 

@@ -1,4 +1,4 @@
-"""A body as people read it: JSON indented without touching a digit, text as it is, or nothing but bytes."""
+"""Message bodies in readable form: JSON indented without changing a digit, text as it is, or only bytes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
 
 
 class Body(NamedTuple):
-    """`kind`: json, text or bytes; `text` is empty for bytes."""
+    """A body to show.  `kind`: json, text or bytes; `text` is empty for bytes."""
 
     kind: str
     text: str
 
 
 def body_of(shown: bytes, *, whole: bool) -> Body:
-    """Return the body to show.  `whole`: nothing was cut off, so the text may be parsed as JSON."""
+    """Return the body in readable form.  `whole`: `shown` is not cut off, so the text may be parsed as JSON."""
     try:
         text = shown.decode() if whole else shown.decode("utf-8", "ignore")
     except UnicodeDecodeError:
@@ -33,9 +33,9 @@ def body_of(shown: bytes, *, whole: bool) -> Body:
 
 
 def _indented(text: str) -> str | None:
-    """Change only the blanks between tokens: 9007199254740993 and 1.10 keep their digits.
+    """Return the JSON text indented, or None if the text is not JSON.
 
-    None: the text is not JSON.
+    Only the blanks between tokens change: 9007199254740993 and 1.10 keep their digits.
     """
     try:
         json.loads(text)

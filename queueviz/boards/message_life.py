@@ -1,13 +1,14 @@
-"""The life of a message as one line in time, and as a table of groups."""
+"""The life of a message: its events in order of time, and its state by group."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import NotRequired, TypedDict
 
-from queueviz.boards.message_texts import OUTCOMES, STATES, STEPS, sign_word
-
-Row = dict[str, Any]
+from queueviz.boards.message_texts import OUTCOMES, STATES, STEPS, SignWord, sign_word
+from queueviz.texts import Text
+from sandbox.queries.rows.lives import ChainStep, CopyProgress, Delivery, GroupLife, Life, MessagePull
+from sandbox.queries.rows.message_row import FullMessage, MessageRow
 
 SIGNS = {
     "born": "✎",
@@ -23,118 +24,154 @@ SIGNS = {
 }
 
 
-def line_of(message: Mapping[str, Any], life: Mapping[str, Any], now_ms: int) -> list[Row]:
-    """Return the message's events in the order of time.
+class LifeEvent(TypedDict):
+    """One event of a message's life.  None in a field: the event has no such value."""
 
-    Keys: {"at_ms", "after_ms" (since it was stored), "sign", "word", "tone", "group", "who", "step", "end_ms",
-    "outcome", "note", "seq"}.  Only `at_ms` and the words are always present.
-    """
+    at_ms: int
+    after_ms: NotRequired[int]  # since it was stored
+    what: str
+    sign: str
+    word: Text
+    tone: str
+    group: str | None
+    who: str | None
+    step: MessageRow | None  # the record it is about
+    end_ms: int | None
+    outcome: SignWord | None
+    seq: str | None
+    thread: NotRequired[int | None]  # of a delivery; likewise the next two
+    batch: NotRequired[int | None]
+    took_ms: NotRequired[int]
+
+
+class CopyLine(CopyProgress):
+    """The progress of a group on one copy of the message, in words."""
+
+    said: SignWord
+    reader: str | None  # label
+    record: ChainStep | None
+
+
+class GroupLine(TypedDict):
+    """One group that reads the message, with its progress in words."""
+
+    group: str
+    model: str
+    expression: str | None
+    subscribed: bool | None
+    state: str
+    given: bool | None
+    deliveries: list[Delivery] | None
+    pulls: list[MessagePull] | None
+    said: SignWord
+    last: SignWord | None  # the newest outcome
+    count: int | None  # deliveries
+    places: list[CopyLine]
+
+
+def line_of(message: FullMessage, life: Life, now_ms: int) -> list[LifeEvent]:
+    """Return the message's events in order of time."""
     chain = life.get("chain")
     rows = (
         [_born(message), *(_stored(step) for step in chain)]
         if chain is not None
-        else [_born(message), {**_row(message["store_ms"], "stored"), "step": message}]
+        else [_born(message), _event(message["store_ms"], "stored", step=message)]
     )
     for group in life.get("groups") or ():
         steps = chain or ()
         rows += [_pull(pull, group, steps) for pull in group.get("pulls") or ()]
-        rows += [_given(delivery, group, steps, now_ms) for delivery in group.get("deliveries") or ()]
+        rows += [_delivery(delivery, group, steps, now_ms) for delivery in group.get("deliveries") or ()]
     first_ms = min((row["at_ms"] for row in rows[1:]), default=message["store_ms"])
     for row in rows:
         row["after_ms"] = row["at_ms"] - first_ms
     return sorted(rows, key=lambda row: row["at_ms"])  # of one moment: made, stored, pulled, given
 
 
-def _row(at_ms: int, what: str, **more: Any) -> Row:
+def _event(at_ms: int, what: str, *, group: str | None = None, step: MessageRow | None = None) -> LifeEvent:
     return {
         "at_ms": at_ms,
         "what": what,
         "sign": SIGNS[what],
         "word": STEPS[what],
         "tone": "plain",
-        "group": None,
+        "group": group,
         "who": None,
-        "step": None,
+        "step": step,
         "end_ms": None,
         "outcome": None,
         "seq": None,
-        **more,
     }
 
 
-def _born(message: Mapping[str, Any]) -> Row:
-    return _row(message["born_ms"], "born", who=message["born_host"])
+def _born(message: FullMessage) -> LifeEvent:
+    event = _event(message["born_ms"], "born")
+    event["who"] = message["born_host"]
+    return event
 
 
-def _stored(step: Mapping[str, Any]) -> Row:
-    tone = {"dead_letter": "bad", "delayed": "warn", "retry": "warn"}.get(step["what"], "plain")
-    return _row(step["store_ms"], step["what"], step=step, group=step["group"], tone=tone, seq=step.get("seq"))
+def _stored(step: ChainStep) -> LifeEvent:
+    event = _event(step["store_ms"], step["what"], group=step["group"], step=step)
+    event["tone"] = {"dead_letter": "bad", "delayed": "warn", "retry": "warn"}.get(step["what"], "plain")
+    event["seq"] = step.get("seq")
+    return event
 
 
-def _pull(pull: Mapping[str, Any], group: Mapping[str, Any], steps: Any) -> Row:
-    return _row(
-        pull["at_ms"],
-        pull["what"],
-        who=pull["actor"] or pull["client_id"],
-        group=group["group"],
-        step=steps[pull["step"]],
-        seq=pull["seq"],
-    )
+def _pull(pull: MessagePull, group: GroupLife, steps: Sequence[ChainStep]) -> LifeEvent:
+    event = _event(pull["at_ms"], pull["what"], group=group["group"], step=steps[pull["step"]])
+    event["who"], event["seq"] = pull["actor"] or pull["client_id"], pull["seq"]
+    return event
 
 
-def _given(delivery: Mapping[str, Any], group: Mapping[str, Any], steps: Any, now_ms: int) -> Row:
-    outcome = sign_word(OUTCOMES, delivery["outcome"])
-    end_ms = delivery["ended_ms"]
-    return _row(
+def _delivery(delivery: Delivery, group: GroupLife, steps: Sequence[ChainStep], now_ms: int) -> LifeEvent:
+    outcome, end_ms = sign_word(OUTCOMES, delivery["outcome"]), delivery["ended_ms"]
+    event = _event(
         delivery["started_ms"],
         "once" if delivery["once"] else "given",
-        seq=delivery["seq"],
-        outcome=outcome,
-        who=delivery["actor"] or delivery["client_id"],
         group=group["group"],
         step=steps[delivery["step"]],
-        tone=outcome["tone"],
-        end_ms=end_ms,
-        thread=delivery["thread"],
-        batch=delivery["batch"],
-        took_ms=(now_ms if end_ms is None else end_ms) - delivery["started_ms"],
     )
+    event["who"], event["seq"] = delivery["actor"] or delivery["client_id"], delivery["seq"]
+    event["outcome"], event["tone"], event["end_ms"] = outcome, outcome["tone"], end_ms
+    event["thread"], event["batch"] = delivery["thread"], delivery["batch"]
+    event["took_ms"] = (now_ms if end_ms is None else end_ms) - delivery["started_ms"]
+    return event
 
 
-def groups_of(life: Mapping[str, Any], names: Mapping[str, str]) -> list[Row] | None:
-    """Return each group with its state in words, and one row per record it reads.  None: the groups are unknown.
+def groups_of(life: Life, names: Mapping[str, str]) -> list[GroupLine] | None:
+    """Return each group with its state in words, and one row per record it reads.  None if the groups are unknown.
 
     `names` turns client ids into labels.
     """
     groups = life.get("groups")
     if groups is None:
         return None
-    chain = life.get("chain") or ()
-    return [
-        {
-            **group,
-            "said": sign_word(STATES, group["state"]),
-            "last": _last(group),
-            "count": None if group.get("deliveries") is None else len(group["deliveries"]),
-            "places": [
-                {
-                    **copy,
-                    "said": sign_word(STATES, copy["state"]),
-                    "reader": _name(copy, names),
-                    "record": chain[copy["step"]] if copy["step"] < len(chain) else None,
-                }
-                for copy in group.get("places") or ()
-            ],
-        }
-        for group in groups
-    ]
+    return [_group(group, life.get("chain") or (), names) for group in groups]
 
 
-def _name(copy: Mapping[str, Any], names: Mapping[str, str]) -> str | None:
-    client_id: str | None = copy["member"] or copy["owner"]
+def _group(group: GroupLife, chain: Sequence[ChainStep], names: Mapping[str, str]) -> GroupLine:
+    deliveries = group.get("deliveries")
+    return {
+        **group,
+        "said": sign_word(STATES, group["state"]),
+        "last": _last(group),
+        "count": None if deliveries is None else len(deliveries),
+        "places": [
+            {
+                **copy,
+                "said": sign_word(STATES, copy["state"]),
+                "reader": _name(copy, names),
+                "record": chain[copy["step"]] if copy["step"] < len(chain) else None,
+            }
+            for copy in group.get("places") or ()
+        ],
+    }
+
+
+def _name(copy: CopyProgress, names: Mapping[str, str]) -> str | None:
+    client_id = copy["member"] or copy["owner"]
     return None if client_id is None else names.get(client_id, client_id)
 
 
-def _last(group: Mapping[str, Any]) -> Row | None:
+def _last(group: GroupLife) -> SignWord | None:
     ended = [row for row in group.get("deliveries") or () if row["outcome"] is not None]
     return sign_word(OUTCOMES, ended[-1]["outcome"]) if ended else None

@@ -1,72 +1,77 @@
-"""Words of the Messages pages: the fate of a message, and the reason there is none."""
+"""Texts of the Messages pages: the state of a message in a group, and the reason why a message is missing."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
-STATES: dict[str, Any] = {  # sign, word, tone
-    "committed": ("✓", _("committed past it"), "ok"),
+from queueviz.texts import Text, Texts
+
+Signs = dict[str | None, tuple[str, Text, str]]  # by code; None: not ended
+
+STATES: Signs = {  # sign, word, tone
+    "committed": ("✓", _("offset committed past the message"), "ok"),
     "finished": ("◐", _("done, commit pending"), "warn"),
-    "finished_ahead": ("◐", _("done before an older one"), "warn"),
+    "finished_ahead": ("◐", _("done, but an older message is not"), "warn"),
     "processing": ("▶", _("being processed"), "move"),
     "buffered": ("▤", _("buffered in the member"), "move"),
-    "pulled": ("▽", _("pulled; what it did with it is its own business"), "plain"),
-    "passed_over": ("∅", _("pulled past: not given to it"), "plain"),
+    "pulled": ("▽", _("pulled; its processing is not reported"), "plain"),
+    "passed_over": ("∅", _("skipped by the pull: not delivered"), "plain"),
     "waiting": ("…", _("not pulled yet"), "plain"),
-    "delayed": ("↻", _("waits to be tried again"), "warn"),
+    "delayed": ("↻", _("waits for its retry"), "warn"),
     "dead_letter": ("✕", _("dead letter"), "bad"),
-    "no_offset": ("–", _("no place in this queue yet"), "plain"),
-    "unknown": ("?", _("nobody knows"), "plain"),
+    "no_offset": ("–", _("no offset in this queue yet"), "plain"),
+    "unknown": ("?", _("not reported"), "plain"),
 }
 
-STEPS: dict[str, Any] = {
-    "born": _("made by its producer"),
+STEPS: Texts = {
+    "born": _("created by its producer"),
     "stored": _("stored"),
     "half": _("stored as a half message"),
-    "delayed": _("put off"),
-    "retry": _("stored again to be retried"),
+    "delayed": _("scheduled for later"),
+    "retry": _("stored again for a retry"),
     "dead_letter": _("stored as a dead letter"),
     "pulled": _("pulled"),
-    "filtered": _("dropped by text at the client"),
-    "given": _("given to a listener"),
-    "once": _("consumed once by order"),
+    "filtered": _("filtered by tag at the client"),
+    "given": _("delivered to a listener"),
+    "once": _("consumed once on request"),
 }
 
-OUTCOMES: dict[str | None, Any] = {  # sign, word, tone
+OUTCOMES: Signs = {  # sign, word, tone
     "SUCCESS": ("✓", _("success"), "ok"),
-    "LATER": ("↻", _("wants it later"), "warn"),
+    "LATER": ("↻", _("retry later"), "warn"),
     "FAILED": ("✕", _("failed"), "bad"),
-    "TIMEOUT": ("✕", _("took too long"), "bad"),
-    "IGNORED": ("∅", _("result ignored: the queue was given up"), "plain"),
-    "INTERRUPTED": ("✕", _("cut short: its process ended"), "bad"),
-    None: ("▶", _("still working"), "move"),
+    "TIMEOUT": ("✕", _("timed out"), "bad"),
+    "IGNORED": ("∅", _("result ignored: the queue was released"), "plain"),
+    "INTERRUPTED": ("✕", _("interrupted: the member's process ended"), "bad"),
+    None: ("▶", _("still processing"), "move"),
     "CR_SUCCESS": ("✓", _("success"), "ok"),
-    "CR_LATER": ("↻", _("wants it later"), "warn"),
+    "CR_LATER": ("↻", _("retry later"), "warn"),
     "CR_THROW_EXCEPTION": ("✕", _("failed"), "bad"),
 }
 
-WORDS: dict[str, Any] = {
+WORDS: Texts = {
     "body.binary": _("binary, {size}"),
     "body.empty": _("empty"),
 }
 
-WHY: dict[str, Any] = {
+WHY: Texts = {
     "not_indexed": _(
-        "No broker that runs has a message with this unique key, and it is no offset id: those have 32 "
-        "hexadecimal digits (56 with IPv6), the broker's address and the position in its log."
+        "No running broker has a message with this unique key. It is not an offset ID either: these have 32 "
+        "hexadecimal digits (56 with IPv6), the broker's address and the log position."
     ),
     "other_broker": _(
-        "No message here has this unique key. Read as an offset id it names a broker at {address}; here are {known}."
+        "No message here has this unique key. As an offset ID, it points to a broker at {address}. Brokers here: "
+        "{known}."
     ),
-    "broker_down": _("{broker}, which stored it, is not running."),
-    "deleted": _("Position {physical_offset} was in a log file that {broker} has deleted: its log begins at {low}."),
+    "broker_down": _("{broker} stored this message and is not running."),
+    "deleted": _("Position {physical_offset} was in a log file that {broker} deleted. Its log now begins at {low}."),
     "beyond_end": _("The log of {broker} ends at {high}, before position {physical_offset}."),
-    "no_record": _("No record begins at position {physical_offset} of {broker}."),
+    "no_record": _("Position {physical_offset} of {broker} is not the start of a record."),
 }
 
-FLAGS: dict[str, Any] = {
+FLAGS: Texts = {
     "compressed": _("compressed"),
     "multi_tags": _("several tags"),
     "half": _("half message"),
@@ -77,20 +82,24 @@ FLAGS: dict[str, Any] = {
 }
 
 
-class SignWord(dict[str, Any]):
-    """{"sign", "word", "tone"} for a template."""
+class SignWord(TypedDict):
+    """The sign, the word and the tone of a code, for templates."""
+
+    sign: str
+    word: Text
+    tone: str
 
 
-def sign_word(table: dict[Any, Any], code: str | None) -> SignWord:
+def sign_word(table: Signs, code: str | None) -> SignWord:
     """Return sign and word of a code; an unknown code stays as it is."""
-    sign, word, tone = table.get(code, ("·", code, "plain"))
-    return SignWord(sign=sign, word=word, tone=tone)
+    sign, word, tone = table.get(code, ("·", code or "", "plain"))
+    return {"sign": sign, "word": word, "tone": tone}
 
 
 def message_words() -> dict[str, str]:
-    """Return the words of the moving page, ready for JSON."""
+    """Return the texts for the Messages page's JavaScript, ready for JSON."""
     return {
         **{key: str(text) for key, text in WORDS.items()},
-        "messages.held": str(_("{n} more, held while you are here")),
-        "messages.time": str(_("{value} is no time. Write it like 2026-11-20 10:42:17, in UTC.")),
+        "messages.held": str(_("{n} more, paused while you are here")),
+        "messages.time": str(_("Not a date and time: {value}. Example: 2026-11-20 10:42:17, in UTC.")),
     }

@@ -1,8 +1,10 @@
-"""Messages: found by id, key, place or time, and followed as they arrive (channel `messages/<slug>?…`)."""
+"""The Messages page: search by id, key, position or time, and new messages as they arrive.
+
+Its channel is `messages/<slug>?…`.
+"""
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import quote, urlencode
 
 from django.utils.translation import gettext_lazy as _
@@ -11,10 +13,11 @@ from django.utils.translation import pgettext_lazy
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.js_texts import texts
 from queueviz.boards.message_texts import message_words
-from queueviz.boards.page import BoardPage, Place, Readings, data_of
+from queueviz.boards.page import BoardPage, Context, Place, Readings, data_of
 from sandbox.control.channel_names import FILTER_CHARS, FILTERS
+from sandbox.queries.rows.records import MessageTail
 
-WAYS = {"id": _("by id"), "key": _("by key"), "place": _("by place"), "time": _("by time and tag")}
+WAYS = {"id": _("by id"), "key": _("by key"), "place": _("by position"), "time": _("by time and tag")}
 SEARCHED = ("by", "id", "topic", "key", "queue", "offset", "tag", "from", "to")  # kept in the address as `s-…`
 
 
@@ -25,10 +28,10 @@ def channel(place: Place) -> str:
     return f"{name}?{urlencode(filters, quote_via=quote, safe='')}" if filters else name
 
 
-def _context(place: Place, readings: Readings) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> Context:
     name = channel(place)
-    data = data_of(readings, name, dict)
-    rows = (data or {}).get("rows") or {}
+    data = data_of(readings, name, MessageTail)
+    rows = data["rows"] if data else {}
     searched = {key: place.query.get(f"s-{key}", "") for key in SEARCHED}
     wording = texts(message_words())
     topics = sorted(place.topics, key=lambda topic: (topic.get("kind", "normal") != "normal", str(topic["topic"])))

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from sandbox.attached.settings import is_attached
 from sandbox.control.readings import Reading, Refusal
@@ -24,13 +24,16 @@ from sandbox.queries.rows.snapshot import BrokerRow, GroupRow, Snapshot, TopicRo
 
 T = TypeVar("T")
 
+Context = dict[str, object]
+"""The values of a template."""
+
 Readings = Mapping[str, Reading | Refusal | None]
 """By channel name."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """The subject of a page: one sandbox or cluster as it is now, and the query of the address."""
+    """The subject of a page: one sandbox or cluster as it is now, and the query string."""
 
     slug: str
     snapshot: Snapshot
@@ -38,7 +41,7 @@ class Place:
 
     @property
     def attached(self) -> bool:
-        """A real cluster: only looked at, and its clock is ours."""
+        """True for a real cluster.  Its pages only show state, and the server's clock is its clock."""
         return is_attached(self.slug)
 
     @property
@@ -47,7 +50,9 @@ class Place:
         return sorted(self.snapshot.get("groups", ()), key=lambda group: group["group"])
 
     def group(self, *, orderly: bool = False) -> GroupRow | None:
-        """Return the group in the address, else the first one (with `orderly`, the first orderly one)."""
+        """Return the group in the query, else the first one (with `orderly`, the first orderly one).  None without
+        groups.
+        """
         groups = self.groups
         for group in groups:
             if group["group"] == self.query.get("group"):
@@ -57,7 +62,7 @@ class Place:
         return groups[0] if groups else None
 
     def topic(self, group: GroupRow | None) -> str | None:
-        """The topic the address names, else the first the group subscribes to, else the first ordinary one."""
+        """Return the topic in the query, else the first one the group subscribes to, else the first ordinary one."""
         if asked := self.query.get("topic"):
             return asked
         if subscribed := topics_of(group):
@@ -66,25 +71,25 @@ class Place:
 
     @property
     def topics(self) -> list[TopicRow]:
-        """The topics a reader may choose: the system's own are left out."""
+        """The topics a reader may choose, without system topics."""
         return [t for t in self.snapshot.get("topics", ()) if t.get("kind", "normal") != "system"]
 
     @property
     def node(self) -> str | None:
-        """The broker node whose store a page shows: the one asked for, else the first master."""
+        """The broker node whose store a page shows: the one in the query, else the first one.  None without brokers."""
         names = [node_name(b) for b in self.snapshot.get("brokers", ())]
         asked = self.query.get("node")
         return asked if asked in names else (names[0] if names else None)
 
 
 def topics_of(group: GroupRow | None) -> list[str]:
-    """Return ordinary topics the group subscribes to."""
+    """Return the ordinary topics the group subscribes to."""
     subscriptions = group.get("subscription", ()) if group else ()
     return [sub["topic"] for sub in subscriptions if not sub["topic"].startswith("%")]
 
 
 def node_name(broker: BrokerRow) -> str:
-    """`broker-a` for a master, `broker-a.1` for its first slave."""
+    """Return the node's name: `broker-a` for a master, `broker-a.1` for its first slave."""
     return broker["broker"] if not broker.get("broker_id") else f"{broker['broker']}.{broker['broker_id']}"
 
 
@@ -99,26 +104,26 @@ def data_of(readings: Readings, name: str | None, shape: type[T]) -> T | None:
 
 @dataclass(frozen=True, kw_only=True)
 class BoardPage:
-    """One page with live drawings."""
+    """The declaration of a page with live drawings."""
 
     name: str  # the tab, and the key of its table twin: GET /s/<slug>/part/<name>/
     path: str  # below /s/<slug>/, "" for the Board itself
     template: str
-    title: object = None  # in the navigation, where it stands there
+    title: object = None  # in the navigation; None: not in it
     twin: str | None = None  # template of the table twin, refreshed every 2 s while open
     attached: bool = False  # whether it can be drawn of a real cluster, too
     replayed: bool = False  # whether it can be drawn of a moment that is executed again
     channels: Callable[[Place], list[str]]
-    context: Callable[[Place, Readings], dict[str, Any]]
+    context: Callable[[Place, Readings], Context]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A panel of a page that htmx fetches by itself: GET /s/<slug>/part/<name>/."""
+    """The declaration of a panel that htmx fetches by itself: GET /s/<slug>/part/<name>/."""
 
     name: str
     template: str
     attached: bool = False
     replayed: bool = False
     channels: Callable[[Place], list[str]]
-    context: Callable[[Place, Readings], dict[str, Any]]
+    context: Callable[[Place, Readings], Context]

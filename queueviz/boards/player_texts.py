@@ -1,34 +1,36 @@
-"""Words of the player and of its timeline: for pages that have one, and not for the first view of others."""
-
-from typing import Any
+"""Texts of the replay player and its timeline, loaded only on pages that have one."""
 
 from django.utils.translation import gettext_lazy as _
 
-PLAYER_WORDS: dict[str, Any] = {
+from queueviz.texts import Texts
+
+PLAYER_WORDS: Texts = {
     "timeline.label": _("Event"),
     "timeline.event": _("event #{seq}"),
-    "timeline.apart": _("cannot be executed again: {why}"),
+    "timeline.apart": _("cannot be replayed: {why}"),
     "stretch.kill": _("the server was killed"),
     "stretch.ports": _("ports were open"),
     "stretch.disk": _("the disk was full"),
-    "stretch.engine": _("another release of the engine went on"),
-    "stretch.origin": _("its origin cannot be read"),
+    "stretch.engine": _("another release of the engine continued the run"),
+    "stretch.origin": _("the origin of the run is not readable"),
     "stretch.files": _("a broker's files were damaged from outside"),
-    "stretch.made before": _("an earlier release recorded it"),
-    "stretch.trimmed": _("its beginning was deleted"),
-    "stretch.beginning not kept": _("its beginning was not kept"),
+    "stretch.made before": _("an earlier release recorded the run"),
+    "stretch.trimmed": _("the beginning of the run was deleted"),
+    "stretch.beginning not kept": _("the beginning of the run was not retained"),
     "stretch.unknown": _("unknown"),
     "player.play": _("Play"),
     "player.pause": _("Pause"),
     "player.desc": _("{n} queues with their offsets, their owners and their lag"),
-    "player.bad empty": _("This recording is empty. Ask for another one."),
+    "player.bad empty": _("This recording is empty. Request another one."),
     "player.bad cut": _(
-        "This recording is cut off: a part of it is missing. Load the page again, or ask for another one."
+        "This recording is incomplete: some of its data is missing. Reload the page, or request another recording."
     ),
-    "player.bad damaged": _("This recording is damaged here and cannot be played. Ask for another one."),
-    "player.bad other": _("This file is not a recording. Ask for another one."),
-    "player.bad version": _("This recording is of another release of QueueViz. Open it there, or ask for a new one."),
-    "player.bad unreachable": _("The recording cannot be loaded. Load the page again."),
-    "player.too long": _("A moving picture lasts 30 s at most."),
-    "player.too many queues": _("These are too many queues for a moving picture."),
+    "player.bad damaged": _("This recording is damaged at this point and cannot be played. Request another one."),
+    "player.bad other": _("This file is not a recording. Request another one."),
+    "player.bad version": _(
+        "This recording was made by another release of QueueViz. Open it in that release, or request a new recording."
+    ),
+    "player.bad unreachable": _("The recording cannot be loaded. Reload the page."),
+    "player.too long": _("An animation lasts 30 s at most."),
+    "player.too many queues": _("Too many queues for an animation."),
 }

@@ -1,8 +1,11 @@
-"""Rebalance: each member's view, its assignment from it, and the owner of each queue (channel `rebalance/…`)."""
+"""The Rebalance page: each member's data, the assignment it computes, and the owner of each queue.
+
+Its channel is `rebalance/…`.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 from urllib.parse import quote
 
 from django.utils.translation import gettext_lazy as _
@@ -11,7 +14,7 @@ from queueviz.boards import rebalance_views as views
 from queueviz.boards import rows
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Place, Readings, data_of
+from queueviz.boards.page import BoardPage, Context, Place, Readings, data_of
 from queueviz.boards.rebalance_texts import rebalance_words
 from sandbox.queries.rows.rebalance import Rebalance
 
@@ -24,7 +27,7 @@ def channel(place: Place) -> str | None:
     return f"rebalance/{place.slug}/{quote(group['group'], safe='')}" if group else None
 
 
-def _context(place: Place, readings: Readings) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> Context:
     name = channel(place)
     data = data_of(readings, name, Rebalance) or views.NOTHING
     group, now_ms = place.group(), now_of(place, readings, name)
@@ -62,8 +65,17 @@ def _context(place: Place, readings: Readings) -> dict[str, Any]:
     }
 
 
-def _apart(data: Rebalance, topic: str | None) -> list[dict[str, Any]]:
-    """Return members without one common strategy or subscription, side by side."""
+class MemberApart(TypedDict):
+    """A member's strategy and subscription, to compare members that differ."""
+
+    who: str
+    me: str
+    strategy: str | None
+    wants: str | None
+
+
+def _apart(data: Rebalance, topic: str | None) -> list[MemberApart]:
+    """Return the strategy and subscription of each member if members differ in them, else an empty list."""
     if not data["group"]["apart"]:
         return []
     return [
@@ -78,7 +90,7 @@ def _apart(data: Rebalance, topic: str | None) -> list[dict[str, Any]]:
 
 
 def _rooms(place: Place) -> str:
-    """Return rooms with one broker each, as an initial value."""
+    """Return one machine room per broker, as the initial value of the form."""
     brokers = sorted({row["broker"] for row in place.snapshot.get("brokers", ())})
     return ", ".join(f"room-{number}@{broker}" for number, broker in enumerate(brokers, start=1))
 

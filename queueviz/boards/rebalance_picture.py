@@ -1,16 +1,15 @@
 """The drawing of a rebalance plan: before, moves, after; and the strategy's ring, sum or rooms.
 
-static/queueviz/js/plan_picture.js draws it.  This module assigns no queues: all shares come with the answer.
+static/queueviz/js/plan_picture.js draws it.  This module assigns no queues: the answer has all assignments.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from queueviz.boards import rows
-
-Answer = Mapping[str, Any]
+from sandbox.queries.rows.plans import RebalancePlan, RoomsPlan
 
 MOST_DRAWN = 96  # queues with a lane of their own
 
@@ -26,8 +25,49 @@ class Line(TypedDict):
     count: int
 
 
-def picture(answer: Answer) -> dict[str, Any]:
-    """Return the values templates draw; `answer` is the answer of `plan-rebalance`."""
+class Columns(TypedDict):
+    """The queues by member before and after."""
+
+    before: list[Line]
+    after: list[Line]
+
+
+class Ring(TypedDict):
+    """The positions of members and queues on the hash ring."""
+
+    places: list[tuple[int, str, str]]  # position, label and class of a member
+    queues: list[tuple[int, str, bool]]  # position, short name, and moved
+
+
+class Share(TypedDict):
+    """The queues of one member before and after."""
+
+    label: str
+    me: str
+    member: str
+    new: bool
+    index: int | None
+    had: list[str]
+    gets: list[tuple[str, bool]]  # queue, and moved
+    gone: bool
+
+
+class Picture(TypedDict):
+    """The values that the plan's templates draw."""
+
+    columns: Columns | None  # None: too many queues
+    most: int
+    least: int
+    idle: int
+    ring: Ring | None
+    sum: dict[str, int] | None
+    rooms: RoomsPlan | None
+    shares: list[Share]
+    unowned: list[str]
+
+
+def picture(answer: RebalancePlan) -> Picture:
+    """Return the values that the templates draw.  `answer` is the answer of `plan-rebalance`."""
     colours = {client_id: f"me-{number % 6}" for client_id, number in answer["colours"].items()}
     owner = {queue: member for member, queues in answer["before"].items() for queue in queues}
     owner_after = {queue: member for member, queues in answer["after"].items() for queue in queues}
@@ -66,7 +106,7 @@ def picture(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _index(answer: Answer, member: str) -> int | None:
+def _index(answer: RebalancePlan, member: str) -> int | None:
     return answer["members"].index(member) if member in answer["members"] else None
 
 
@@ -94,10 +134,8 @@ def _column(
     return column
 
 
-def _ring(
-    answer: Answer, colours: Mapping[str, str], shorts: Mapping[str, str], moved: set[str]
-) -> dict[str, Any] | None:
-    """Return positions of members as (position, label, class), of queues as (position, short name, moved)."""
+def _ring(answer: RebalancePlan, colours: Mapping[str, str], shorts: Mapping[str, str], moved: set[str]) -> Ring | None:
+    """Return the positions of members and queues on the hash ring, or None if the strategy has no ring."""
     ring = answer.get("ring")
     if not ring:
         return None
@@ -111,8 +149,8 @@ def _ring(
     }
 
 
-def _sum(answer: Answer) -> dict[str, int] | None:
-    """The division behind the strategies that only count."""
+def _sum(answer: RebalancePlan) -> dict[str, int] | None:
+    """Return the numbers of the division behind `AVG` and `AVG_BY_CIRCLE`, or None for other strategies."""
     if answer["strategy"] not in ("AVG", "AVG_BY_CIRCLE") or not answer["members"]:
         return None
     share, odd = divmod(len(answer["queues"]), len(answer["members"]))

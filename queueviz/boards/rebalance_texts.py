@@ -1,62 +1,61 @@
-"""Words of the Rebalance page, for the templates and for the moving page alike."""
+"""Texts of the Rebalance page, for the templates and for the browser's live updates."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards.client_texts import TRIGGERS
+from queueviz.texts import Texts
 
-MINDS: dict[str, Any] = {
+MINDS: Texts = {
     "place": _("{n} of {of}"),
-    "absent": _("not on the list: owns nothing"),
+    "absent": _("not on the list: no queues"),
     "nothing": _("nothing"),
-    "yes": _("as brokers know it now"),
-    "no_members": _("brokers know {members}"),
+    "yes": _("same as at the brokers now"),
+    "no_members": _("brokers list {members}"),
     "no_queues": _("brokers have {queues}"),
-    "missed": _("Nobody answered {age} ago: the old list stays."),
-    "cannot": _("It could not divide {age} ago: {why}"),
-    "route": _("Its route says {queues} by now; its next round will use it."),
-    "secret": _("What it thinks is its own business."),
-    "gone": _("No process."),
+    "missed": _("No broker answered {age} ago: the member keeps its old list."),
+    "cannot": _("Assignment failed {age} ago: {why}"),
+    "route": _("The member's route now has {queues}; its next round uses this route."),
+    "secret": _("The assignment of this member is not reported."),
+    "gone": _("This member has no process."),
     "due": _("next round in {left}"),
 }
-TROUBLES: dict[str, Any] = {
-    "twice": _("two think it theirs"),
-    "nobody": _("nobody's"),
-    "lingers": _("not let go yet"),
-    "waits": _("not taken yet"),
+TROUBLES: Texts = {
+    "twice": _("assigned to two members"),
+    "nobody": _("not assigned"),
+    "lingers": _("not released yet"),
+    "waits": _("not acquired yet"),
     "lock": _("waits for the lock of {who}, {left} left at most"),
-    "master": _("waits: nobody can lock it"),
-    "offset": _("waits: its start is unknown"),
+    "master": _("waits: no member can lock it"),
+    "offset": _("waits: start offset unknown"),
 }
-BECAUSE: dict[str, Any] = {
+BECAUSE: Texts = {
     "joined": _("{who} joined"),
     "left": _("{who} left: {why}"),
     "topics": _("The group's topics changed"),
-    "running": _("{who} began"),
-    "strategy": _("Another strategy: {why}"),
-    "route": _("Queues came or went"),
-    "none": _("Found without a message"),
+    "running": _("{who} started"),
+    "strategy": _("Strategy changed: {why}"),
+    "route": _("Queues added or removed"),
+    "none": _("Detected without a notification"),
 }
-GAPS: dict[str, Any] = {
-    "first": _("nobody had it"),
+GAPS: Texts = {
+    "first": _("no owner before"),
     "at_once": _("at once"),
     "paused": _("paused {age}"),
-    "both": _("both had it for {age}"),
-    "still": _("both have it"),
+    "both": _("both members held the queue for {age}"),
+    "still": _("both members hold the queue"),
 }
-STRATEGIES: dict[str, Any] = {
+STRATEGIES: Texts = {
     "MACHINE_ROOM": _("By room"),
-    "MACHINE_ROOM_NEARBY": _("Own room first"),
+    "MACHINE_ROOM_NEARBY": _("Same room first"),
     "CONFIG": _("By list"),
 }
-LANES: dict[str, Any] = {
-    "sentence": _("{queue}: {held} has it, {claims} think it theirs, {due} by the lists of now"),
-    "nobody": _("nobody"),
+LANES: Texts = {
+    "sentence": _("{queue}: {held} holds it, assigned to {claims}, due to {due} by the current lists"),
+    "nobody": _("no member"),
 }
-WORDS: dict[str, Any] = {
+WORDS: Texts = {
     f"{family}.{name}": text
     for family, table in (
         ("mind", MINDS),
@@ -71,6 +70,6 @@ WORDS: dict[str, Any] = {
 
 
 def rebalance_words() -> dict[str, str]:
-    """Return the words of the page's JSON."""
+    """Return the texts for the Rebalance page's JavaScript, ready for JSON."""
     words = WORDS | {f"trigger.{name}": text for name, text in TRIGGERS.items()}
     return {key: str(text) for key, text in words.items()}

@@ -1,4 +1,4 @@
-"""The Rebalance page's view of its channel, one topic at a time: member views, lines, waves of rounds, moves.
+"""The content of the Rebalance page for one topic: member views, queue lines, waves of rounds, moves.
 
 Twin of static/queueviz/js/rebalance_views.js, which shows the same for every later frame.  Unknown values stay None
 and are written as an en dash.
@@ -10,12 +10,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import reduce
 from operator import or_
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from queueviz.boards import rows
 from queueviz.boards.fact_texts import VALUES
 from queueviz.boards.live_fields import ago, word
 from queueviz.templatetags.formats import duration
+from queueviz.texts import Text
 from sandbox.queries.rows.rebalance import (
     Belief,
     Division,
@@ -25,8 +26,6 @@ from sandbox.queries.rows.rebalance import (
     RebalanceMember,
     RebalanceQueue,
 )
-
-Row = dict[str, Any]
 
 WAVES_SHOWN = 20
 MOVES_SHOWN = 20
@@ -46,6 +45,87 @@ NOTHING: Rebalance = {
 }
 """Of a group the engine could not be asked about."""
 
+
+class Mind(TypedDict):
+    """The data one member received, and the assignment it computed from them.  None: unknown."""
+
+    who: str
+    letter: str
+    me: str  # class with its colour
+    state: str | None
+    due_ms: int | None
+    strategy: str | None
+    wants: str | None
+    asked_ms: int | None
+    trigger: str | None
+    told: str | None  # members
+    has: str | None  # queues by broker
+    place: str | None
+    agrees: bool | None
+    against: str | None
+    mine: str | None
+    ids: list[str] | None  # client ids of `told`
+    result: list[str] | None  # queues of `mine`
+    note: str | None
+
+
+class Line(TypedDict):
+    """One queue with the members that hold or claim it."""
+
+    short: str
+    broker: str
+    held: list[str]
+    claims: list[str]
+    due: list[str]
+    trouble: str | None
+    said: str  # the trouble in words
+    since_ms: int | None
+    sentence: str
+
+
+class WaveRound(TypedDict):
+    """One rebalance round of a wave."""
+
+    seq: str
+    who: str
+    me: str
+    trigger: str
+    late_ms: int
+    queues: int
+    added: int
+    dropped: int
+
+
+class Wave(TypedDict):
+    """Rebalance rounds with one common cause."""
+
+    key: tuple[str, str | None]
+    at_ms: int
+    seq: str | None
+    said: str
+    rounds: list[WaveRound]
+
+
+Move = TypedDict(
+    "Move",
+    {
+        "seq": str,
+        "at_ms": int,
+        "queue": str,
+        "from": str | None,
+        "from_who": str,
+        "from_me": str,
+        "to_who": str,
+        "to_me": str,
+        "gap": str,
+        "both": bool,
+        "said": str,
+        "why": Text,
+        "start": str,
+    },
+)
+"""One queue that changed hands, in words."""
+
 UNKNOWN: Division = {
     "members": None,
     "queues": None,
@@ -61,11 +141,11 @@ UNKNOWN: Division = {
 
 
 class Names(NamedTuple):
-    """The names of members by letter, and of queues by short names."""
+    """Names for display: members by letter, queues by short name."""
 
     members: Mapping[str, RebalanceMember]
     shorts: Mapping[str, str]
-    labels: Mapping[str, str]  # of those who are members no more
+    labels: Mapping[str, str]  # of former members
 
     @classmethod
     def of(cls, data: Rebalance, topic: str | None) -> Names:
@@ -94,25 +174,25 @@ class Names(NamedTuple):
 
 
 def row_of(key: str) -> str:
-    """`orders/broker-a/3` → `broker-a:3`."""
+    """Return the queue without its topic: `orders/broker-a/3` → `broker-a:3`."""
     _, broker, number = key.split("/")
     return f"{broker}:{number}"
 
 
 def topics_of(data: Rebalance) -> list[str]:
-    """The group's own first, its retry topic last."""
+    """Return the group's topics by name, the retry topic last."""
     topics = data["topics"]
     return sorted(topics, key=lambda topic: (bool(topics[topic].get("retry")), topic))
 
 
-def minds(data: Rebalance, topic: str | None, names: Names, now_ms: int) -> dict[str, Row]:
+def minds(data: Rebalance, topic: str | None, names: Names, now_ms: int) -> dict[str, Mind]:
     """Return each member's received data and its computed assignment, by client id, in the order of letters."""
     members = data["members"]
     order = sorted(members, key=lambda client_id: (members[client_id]["letter"], client_id))
     return {client_id: mind(data, topic, client_id, names, now_ms) for client_id in order}
 
 
-def mind(data: Rebalance, topic: str | None, client_id: str, names: Names, now_ms: int) -> Row:
+def mind(data: Rebalance, topic: str | None, client_id: str, names: Names, now_ms: int) -> Mind:
     member, known = data["members"][client_id], data["beliefs"].get(f"{client_id}|{topic}")
     belief: Division = known or UNKNOWN
     ids, mine = belief["members"], belief["mine"]
@@ -139,12 +219,12 @@ def mind(data: Rebalance, topic: str | None, client_id: str, names: Names, now_m
 
 
 def counted(queues: Mapping[str, int] | None) -> str | None:
-    """`broker-a 4, broker-b 4`."""
+    """Return the number of queues by broker as text, such as `broker-a 4, broker-b 4`.  None if unknown."""
     return None if queues is None else ", ".join(f"{broker} {queues[broker]}" for broker in sorted(queues)) or "0"
 
 
 def wanted(member: RebalanceMember, topic: str | None) -> str | None:
-    """Return the member's expression for the topic."""
+    """Return the member's subscription expression for the topic.  None: unknown or not subscribed."""
     subscription = member.get("subscription")
     return subscription.get(topic or "") if subscription else None
 
@@ -186,14 +266,14 @@ def _note(member: RebalanceMember, belief: Belief | None, now_ms: int) -> str | 
     return None
 
 
-def lines(data: Rebalance, topic: str | None, names: Names, now_ms: int) -> dict[str, Row]:
+def lines(data: Rebalance, topic: str | None, names: Names, now_ms: int) -> dict[str, Line]:
     """Return lines by queue, in the order in which clients sort queues."""
     queues = {key: row for key, row in data["queues"].items() if row["topic"] == topic}
     order = sorted(queues, key=lambda key: rows.order(row_of(key)))
     return {key: line(data, key, queues[key], names, now_ms) for key in order}
 
 
-def line(data: Rebalance, key: str, row: RebalanceQueue, names: Names, now_ms: int) -> Row:
+def line(data: Rebalance, key: str, row: RebalanceQueue, names: Names, now_ms: int) -> Line:
     trouble, since_ms = row["trouble"], row["since_ms"]
     trouble_text = "" if trouble is None else word(f"trouble.{trouble}")
     wait = next((wait for wait in data["waits"].values() if wait["queue"] == key), None)
@@ -219,9 +299,9 @@ def line(data: Rebalance, key: str, row: RebalanceQueue, names: Names, now_ms: i
     }
 
 
-def waves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
-    """Return rounds with one common cause, the newest first, with each member and its delay."""
-    shown: list[Row] = []
+def waves(data: Rebalance, topic: str | None, names: Names) -> list[Wave]:
+    """Return the waves of rounds with one common cause, the newest first, with each member and its delay."""
+    shown: list[Wave] = []
     rounds = data["rounds"]
     for seq in sorted(rounds, key=int):
         row = rounds[seq]
@@ -263,10 +343,10 @@ def because_of(because: Happening | None, names: Names) -> str:
     return word(f"because.{what}").format(who=names.whose(client), why=VALUES.get(reason, reason) if reason else "–")
 
 
-def moves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
-    """The newest first, the queues that changed hands."""
+def moves(data: Rebalance, topic: str | None, names: Names) -> list[Move]:
+    """Return the queues that changed their member, the newest first."""
     reported = data["moves"]
-    shown = []
+    shown: list[Move] = []
     for seq in sorted(reported, key=int, reverse=True):
         row = reported[seq]
         if row["queue"].partition("/")[0] != topic:
@@ -293,7 +373,7 @@ def moves(data: Rebalance, topic: str | None, names: Names) -> list[Row]:
 
 
 def gap(row: MoveRow) -> str:
-    """Return how long the queue had no reader, or had two."""
+    """Return in words how long the queue had no reader, or had two."""
     left_ms = row["left_ms"]
     if row["from"] is None:
         return word("gap.first")

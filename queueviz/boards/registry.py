@@ -1,12 +1,12 @@
-"""All boards and parts, by name."""
+"""The registry of all boards and parts, by name."""
 
 from __future__ import annotations
 
-from queueviz.boards.asks import ASK
 from queueviz.boards.board import BOARD, PEEK, RAIL, WHY
 from queueviz.boards.client import CLIENT
 from queueviz.boards.cluster import STATE, TROUBLE
 from queueviz.boards.connect import CONNECT
+from queueviz.boards.dialog_forms import ASK
 from queueviz.boards.frames import FRAMES
 from queueviz.boards.groups import GROUPS
 from queueviz.boards.index import INDEX
@@ -15,10 +15,10 @@ from queueviz.boards.locks import LOCKS
 from queueviz.boards.message import LIFE, MESSAGE
 from queueviz.boards.messages import MESSAGES
 from queueviz.boards.page import BoardPage, Part
-from queueviz.boards.plain import SETTINGS
 from queueviz.boards.rebalance import REBALANCE
 from queueviz.boards.reset import DIALOG, RESET
-from queueviz.boards.side import SIDE
+from queueviz.boards.retry_queues import SIDE
+from queueviz.boards.settings_page import SETTINGS
 from queueviz.boards.store import STORE
 from queueviz.boards.topics import TOPIC_FORM, TOPIC_SHEET, TOPICS
 from queueviz.boards.topology import MAP, PANEL, TOPOLOGY

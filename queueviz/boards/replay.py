@@ -1,34 +1,38 @@
-"""The Board at an event: what is there at once, and the words of its script.  `static/queueviz/js/replay.js` draws."""
+"""The Board at a past event: the values of the first paint and the texts of its script.
 
-from typing import Any, cast
+`static/queueviz/js/replay.js` draws the board.
+"""
+
+from typing import TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards.board import STRATEGIES, live_config, names_of
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import Place, topics_of
+from queueviz.boards.page import Context, Place, topics_of
 from queueviz.boards.player_texts import PLAYER_WORDS
+from queueviz.texts import Texts
 from sandbox.control.limits import HostLimits
 from sandbox.queries.rows.snapshot import GroupRow, Snapshot
 
 LIMITS = HostLimits()
 FOLLOWS = "board"  # the view that can be drawn of the past
 
-WORDS: dict[str, Any] = {
+WORDS: Texts = {
     "replay.at": _("Event #{seq}"),
     "replay.of": _("of {newest} · {age} ago"),
     "replay.of_newest": _("of {newest} · the newest"),
     "replay.cause": _("Caused by #{seq} “{said}”, {n} events earlier"),
-    "replay.no_cause": _("Nothing in the journal caused it."),
-    "replay.grey": _("grey: as of keyframe #{seq}, {n} events earlier"),
+    "replay.no_cause": _("No event in the journal caused this event."),
+    "replay.grey": _("grey: value at keyframe #{seq}, {n} events earlier"),
     "replay.exact": _("all values are of this event"),
     "replay.as_of": _("all values are of event #{seq}, {n} events earlier"),
-    "replay.making": _("Exact board in a moment… {percent} %"),
-    "replay.off": _("The past cannot be changed. Branch to act from here."),
+    "replay.making": _("Loading the exact board… {percent} %"),
+    "replay.off": _("The past cannot be changed. Create a branch to act from here."),
     "replay.around": _("Events around #{seq}"),
-    "replay.since": _("Since the fact before, #{seq}"),
-    "replay.first": _("No fact lies before this event."),
-    "replay.same": _("Of the values known at both events none differs."),
+    "replay.since": _("Since the previous event, #{seq}"),
+    "replay.first": _("No earlier event is on the timeline."),
+    "replay.same": _("No value known at both events differs."),
     "replay.more": _("{n} more values changed."),
     "replay.lag": _("Lag"),
     "replay.committed": _("{queue} committed"),
@@ -36,15 +40,29 @@ WORDS: dict[str, Any] = {
     "replay.min": _("{queue} oldest"),
     "replay.owner": _("{queue} owner"),
     "replay.failed": _("This event could not be read. Choose another one, or try again."),
-    "replay.partly": _("The line has no facts before #{seq}; there are too many. Find older ones in the Journal."),
+    "replay.partly": _("Too many events: the timeline begins at #{seq}. Find older ones in the Journal."),
     "replay.play": _("Play"),
     "replay.pause": _("Pause"),
 }
 
 
-def context_at(now: Snapshot, state: dict[str, Any], query: dict[str, str]) -> dict[str, Any]:
-    """`now`: the newest snapshot; `state`: the state at the event, which is drawn of it."""
-    then = cast(Snapshot, state["snapshot"])
+class StateAnswer(TypedDict):
+    """The state of a sandbox at an event (`queries.state_at`)."""
+
+    seq: str
+    keyframe: str
+    exact: bool
+    carried: dict[str, list[str]]
+    of_keyframe: dict[str, list[str]]
+    snapshot: Snapshot
+
+
+def context_at(now: Snapshot, state: StateAnswer, query: dict[str, str]) -> Context:
+    """Return the template values of the Board at a past event.
+
+    `now`: the newest snapshot; `state`: the state at the event, which is drawn.
+    """
+    then = state["snapshot"]
     place = Place(state["snapshot"]["sandbox"]["slug"], {**now, "groups": _groups(now, then)}, query)
     group = place.group()
     topic = place.topic(group)
@@ -64,7 +82,7 @@ def context_at(now: Snapshot, state: dict[str, Any], query: dict[str, str]) -> d
             "most": LIMITS.exact_events,
         },
     )
-    config["names"] = names_of(then) | config["names"]
+    config["names"] = names_of(then) | names_of(place.snapshot)
     return {
         "groups": place.groups,
         "group_row": group,
@@ -84,12 +102,12 @@ def context_at(now: Snapshot, state: dict[str, Any], query: dict[str, str]) -> d
     }
 
 
-def present(now: Snapshot, slug: str) -> dict[str, Any]:
-    """Return the frame's values for a view that cannot show the past."""
+def present(now: Snapshot, slug: str) -> Context:
+    """Return the template values of the frame for a view that cannot show the past."""
     return {"live": live_config(Place(slug, now), {}, {}, replay=True), "texts": texts(PLAYER_WORDS)}
 
 
 def _groups(now: Snapshot, then: Snapshot) -> list[GroupRow]:
-    """Return the groups of the event, and those created later."""
+    """Return the groups that existed at the event, with the event's values, and those created later."""
     known = {group["group"]: group for group in [*now.get("groups", ()), *then.get("groups", ())]}
     return list(known.values())

@@ -1,15 +1,13 @@
-"""Offset reset: the page behind the Board's dialog, for deep links (question `plan-reset`, action `ResetOffsets`)."""
+"""The offset reset page, for deep links to the Board's dialog (question `plan-reset`, action `ResetOffsets`)."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards import rows
 from queueviz.boards.board import board_channel, live_config, now_of
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Part, Place, Readings, data_of
+from queueviz.boards.page import BoardPage, Context, Part, Place, Readings, data_of
 from sandbox.queries.rows.board import Board
 
 MODES = (
@@ -23,10 +21,10 @@ MODES = (
 
 
 def _channel(place: Place) -> str | None:
-    return board_channel(place) if place.group() else None  # no group reads it: there is nothing to reset
+    return board_channel(place) if place.group() else None  # without a group there is nothing to reset
 
 
-def _context(place: Place, readings: Readings) -> dict[str, Any]:
+def _context(place: Place, readings: Readings) -> Context:
     name = _channel(place)
     data = data_of(readings, name, Board)
     group = place.group()

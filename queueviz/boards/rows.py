@@ -1,4 +1,4 @@
-"""Queue rows and members of a board channel, as the first paint and the table twin show them."""
+"""Queue rows and members of a board channel, for the first paint and the table twin."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ AGE_LIMIT_MS = 15_000  # older unconsumed messages turn a row vermilion
 
 
 class QueueName(NamedTuple):
-    """`broker-a:3@10.0.0.11@4021#1`, taken apart; `%RETRY%g/broker-a:0` where the topic is not the page's."""
+    """The parts of a queue key such as `broker-a:3@10.0.0.11@4021#1`.
+
+    `%RETRY%g/broker-a:0` if the topic is not the page's.
+    """
 
     broker: str
     queue_id: str
@@ -31,7 +34,10 @@ class QueueName(NamedTuple):
 
 
 def short_names(keys: Iterable[str]) -> dict[str, str]:
-    """Return `q3` on one broker, `a:3` on several: the part in which the brokers' names differ, then the id."""
+    """Return short names by queue key: `q3` on one broker, `a:3` on several.
+
+    With several brokers, the first part is the end of the broker's name after the common beginning.
+    """
     names = {key: QueueName.of(key) for key in keys}
     brokers = sorted({name.broker for name in names.values()})
     if len(brokers) < 2:
@@ -74,7 +80,7 @@ def colour(member: Coloured | None) -> str:
 
 
 def queue_views(data: Board | None, *, now_ms: int, selected: str | None = None) -> list[QueueView]:
-    """One view per queue, in broker and id order."""
+    """Return one view per queue, in broker and id order."""
     rows, members = (data["queues"], data["members"]) if data else ({}, {})
     shorts = short_names(rows)
     views = []
@@ -109,7 +115,7 @@ def queue_views(data: Board | None, *, now_ms: int, selected: str | None = None)
 
 
 def worst(views: list[QueueView], most: int) -> list[QueueView]:
-    """The ones furthest behind, in the order of the list."""
+    """Return the `most` queues with the largest lag, in the order of the list."""
     chosen = sorted(views, key=lambda view: -1 if view.lag is None else view.lag, reverse=True)[:most]
     return sorted(chosen, key=lambda view: order(view.key))
 
@@ -120,7 +126,7 @@ def _age(row: QueueRow, now_ms: int) -> int | None:
 
 
 class Meter(NamedTuple):
-    """A figure of a member and its limit; None: unknown, or without a limit."""
+    """A figure of a member and its limit.  None: unknown, or without a limit."""
 
     name: str  # count, span, threads
     value: int | None

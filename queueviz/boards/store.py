@@ -1,20 +1,21 @@
-"""Store: one log for all queues, entries that point into it, and the files it is made of (channels `store/…`)."""
+"""The Store page: one log for all queues, consume queue entries that point into it, and its files.
+
+Its channels are `store/…`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards.board import live_config, now_of, store_channel
 from queueviz.boards.faults import faults_of
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Place, Readings, data_of, node_name
+from queueviz.boards.page import BoardPage, Context, Place, Readings, data_of, node_name
 from queueviz.boards.store_texts import store_words
-from sandbox.queries.rows.storage import Disk, Store, TapeRecord
+from sandbox.queries.rows.storage import Disk, DiskLog, Store, TapeRecord
 
-Row = dict[str, Any]
 ENTRIES_SHOWN = 12
 
 
@@ -27,7 +28,7 @@ def _channels(place: Place) -> list[str]:
     return [name for name in (store_channel(place), disk_channel(place)) if name]
 
 
-def _context(place: Place, readings: Readings) -> Row:
+def _context(place: Place, readings: Readings) -> Context:
     tape, disk = data_of(readings, store_channel(place), Store), data_of(readings, disk_channel(place), Disk)
     records = tape["records"] if tape else {}
     queues = sorted(disk["queues"] if disk else (), key=_queue_order)
@@ -41,7 +42,7 @@ def _context(place: Place, readings: Readings) -> Row:
         "nodes": sorted(node_name(row) for row in brokers),
         "broker": broker or {},
         "disk": disk,
-        "log": figures(disk),
+        "log": figures(disk) or {},
         "queues": queues,
         "queue": queue,
         "entries": entries(records, queue),
@@ -60,10 +61,17 @@ def _context(place: Place, readings: Readings) -> Row:
     }
 
 
-def figures(disk: Disk | None) -> Row:
-    """Return positions of the log, and the bytes that are in memory only."""
+class LogFigures(DiskLog):
+    """Positions of the log, and the bytes that are in memory only."""
+
+    loose: str  # bytes not flushed
+    behind: str | None  # bytes not replicated; None: unknown
+
+
+def figures(disk: Disk | None) -> LogFigures | None:
+    """Return the positions of the log, and the number of bytes not flushed and not replicated."""
     if disk is None:
-        return {}
+        return None
     log = disk["log"]
     return {
         **log,
@@ -72,13 +80,19 @@ def figures(disk: Disk | None) -> Row:
     }
 
 
-def entries(records: Mapping[str, TapeRecord], queue: str | None) -> list[Row]:
-    """The newest of one queue, as far as the tape reaches; the newest first."""
+class TapeEntry(TapeRecord):
+    """A record with its position in the log."""
+
+    at: str
+
+
+def entries(records: Mapping[str, TapeRecord], queue: str | None) -> list[TapeEntry]:
+    """Return the newest records of one queue, the newest first, as far as the tape holds them."""
     topic, _, number = (queue or "").rpartition("/")
-    mine = [
+    mine: list[TapeEntry] = [
         {**row, "at": at} for at, row in records.items() if row["topic"] == topic and str(row["queue_id"]) == number
     ]
-    return sorted(mine, key=lambda row: int(str(row["at"])), reverse=True)[:ENTRIES_SHOWN]
+    return sorted(mine, key=lambda row: int(row["at"]), reverse=True)[:ENTRIES_SHOWN]
 
 
 def _queue_order(key: str) -> tuple[bool, str, int]:

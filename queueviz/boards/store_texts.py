@@ -1,12 +1,12 @@
-"""Words of the moving Store page."""
+"""Texts for the Store page's JavaScript."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.utils.translation import gettext_lazy as _
 
-WORDS: dict[str, Any] = {
+from queueviz.texts import Texts
+
+WORDS: Texts = {
     "store.span": _("The log from {min} to {max}: flushed to {flushed}, messages in memory from {memory}"),
     "store.deleted": _("deleted"),
     "store.min": _("min"),
@@ -21,5 +21,5 @@ WORDS: dict[str, Any] = {
 
 
 def store_words() -> dict[str, str]:
-    """Return the words of the page's JSON."""
+    """Return the texts for the Store page's JavaScript, ready for JSON."""
     return {key: str(text) for key, text in WORDS.items()}

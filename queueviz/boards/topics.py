@@ -1,36 +1,97 @@
-"""Topics: the brackets of writable and readable ids over each row of queues, and shrinking without loss."""
+"""The Topics page: the ranges of writable and readable queue ids, and shrinking a topic without loss."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards.board import live_config
-from queueviz.boards.down import DOWN, as_of
+from queueviz.boards.down_queue_texts import DOWN, as_of
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Part, Place, Readings, data_of
+from queueviz.boards.page import BoardPage, Context, Part, Place, Readings, data_of
 from sandbox.queries.rows.snapshot import TopicRow
 from sandbox.queries.rows.topics import QueueOfTopic, TopicAtBroker, Topics, TopicUse
 
-Row = dict[str, Any]
 MOST_QUEUES = 64  # per topic, as the form allows
 RIGHTS = ((6, _("read and write")), (4, _("read only")), (2, _("write only")))
+
+
+class QueueLine(TypedDict):
+    """One queue of a topic.
+
+    `stranded`: the number of messages that cannot be read any more or yet.  Messages that every group has consumed
+    do not count.
+    """
+
+    broker: str
+    queue_id: int
+    min: str | None
+    max: str | None
+    rate_per_s: float | None
+    use: str
+    key: str
+    messages: int
+    waiting: dict[str, int | None]  # by group
+    waits: list[tuple[str, int | None]]  # of the topic's groups
+    behind: int
+    stranded: int
+
+
+class BrokerLine(TopicAtBroker):
+    """One broker with its queues of the topic."""
+
+    queues: list[QueueLine]
+    count: int
+    down_said: str
+    rights: str
+
+
+class TopicLine(TypedDict):
+    """One topic with its queues by broker."""
+
+    topic: str
+    kind: str
+    groups: list[str]
+    brokers: list[BrokerLine]
+    running: list[BrokerLine]
+    messages: int
+    rate: float
+    write: int
+    read: int
+    stranded: list[QueueLine]
+    starved: list[QueueLine]
+    unread: list[QueueLine]
+
+
+class Shrink(TypedDict):
+    """The progress of shrinking a topic, in three steps."""
+
+    to: int
+    upper: list[QueueLine]
+    waiting: list[QueueLine]
+    left: int
+    write_done: bool
+    drained: bool
+    read_done: bool
 
 
 def _channel(place: Place) -> str:
     return f"topics/{place.slug}"
 
 
-def _rows(place: Place, readings: Readings) -> list[Row]:
-    """Return every topic with a row per broker; of a sleeping sandbox, those of its last snapshot."""
+def _rows(place: Place, readings: Readings) -> list[TopicLine]:
+    """Return every topic with a row per broker.  For a sleeping sandbox, the topics of its last snapshot."""
     data = data_of(readings, _channel(place), Topics)
     topics = data["topics"] if data is not None else [_as_it_slept(topic) for topic in place.topics]
     return [_topic(topic) for topic in topics]
 
 
 def _as_it_slept(topic: TopicRow) -> TopicUse:
-    """The topic of a snapshot (catalogue 9): nothing about groups and origins, one pair of counts for all brokers."""
+    """Return the topic as a snapshot has it (catalogue 9).
+
+    It has no groups and origins, and one pair of counts for all brokers.
+    """
     write, read = topic["write_queues"], topic["read_queues"]
     queues: list[QueueOfTopic] = [
         {
@@ -70,7 +131,7 @@ def _use(queue_id: int, write: int, read: int) -> str:
     return "ro" if queue_id < read else "none"
 
 
-def _topic(topic: TopicUse) -> Row:
+def _topic(topic: TopicUse) -> TopicLine:
     brokers = [
         _broker(row, [q for q in topic["queues"] if q["broker"] == row["broker"]], topic["groups"])
         for row in topic["brokers"]
@@ -93,7 +154,7 @@ def _topic(topic: TopicUse) -> Row:
     }
 
 
-def _broker(row: TopicAtBroker, queues: list[QueueOfTopic], groups: list[str]) -> Row:
+def _broker(row: TopicAtBroker, queues: list[QueueOfTopic], groups: list[str]) -> BrokerLine:
     permission, down = row["permission"], row["down"]
     sentence = str(DOWN["down.kept" if down["kept"] else "down.nobody"]) if down else ""
     return {
@@ -105,8 +166,7 @@ def _broker(row: TopicAtBroker, queues: list[QueueOfTopic], groups: list[str]) -
     }
 
 
-def _queue(queue: QueueOfTopic, groups: list[str]) -> Row:
-    """`stranded`: messages that cannot be read any more or yet; those every group has finished are not."""
+def _queue(queue: QueueOfTopic, groups: list[str]) -> QueueLine:
     messages = int(queue["max"] or 0) - int(queue["min"] or 0)
     waiting = {group: None if count is None else int(count) for group, count in queue["waiting"].items()}
     unreadable = queue["use"] in ("wo", "none")
@@ -122,8 +182,11 @@ def _queue(queue: QueueOfTopic, groups: list[str]) -> Row:
     }
 
 
-def _shrink(topic: Row, requested: str) -> Row:
-    """The three steps of making a topic smaller: write first, wait, then read (`to` from the form, else half)."""
+def _shrink(topic: TopicLine, requested: str) -> Shrink:
+    """Return the progress of shrinking a topic to `requested` queues, by default half.
+
+    The three steps: reduce the writable queues, wait until the upper queues are consumed, reduce the readable queues.
+    """
     default = max(1, topic["read"] // 2)
     to = min(int(requested), MOST_QUEUES) if requested.isdigit() else default
     upper = [q for broker in topic["running"] for q in broker["queues"] if q["queue_id"] >= to and q["use"] != "none"]
@@ -139,8 +202,8 @@ def _shrink(topic: Row, requested: str) -> Row:
     }
 
 
-def _sheet(place: Place, readings: Readings) -> Row:
-    """One topic queue by queue; nothing when the address names none, or one that is gone."""
+def _sheet(place: Place, readings: Readings) -> Context:
+    """Return the template values of one topic, queue by queue.  `chosen` is None if the query has no existing topic."""
     rows = _rows(place, readings)
     chosen = next((row for row in rows if row["topic"] == place.query.get("topic")), None)
     if chosen is None:
@@ -149,7 +212,7 @@ def _sheet(place: Place, readings: Readings) -> Row:
     return {"chosen": chosen, "rights": RIGHTS, "shrink": _shrink(chosen, to), "to": to}
 
 
-def _page(place: Place, readings: Readings) -> Row:
+def _page(place: Place, readings: Readings) -> Context:
     rows = [row for row in _rows(place, readings) if _wanted(place) in row["topic"].lower()]
     return {
         "topic_rows": rows,

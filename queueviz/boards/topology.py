@@ -1,8 +1,8 @@
-"""Topology: name servers, brokers and clients, their connections, and the actions on them."""
+"""The Topology page: name servers, brokers and clients, their connections, and the actions on them."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
@@ -10,11 +10,9 @@ from queueviz.boards import topology_plan as plan
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.faults import faults_of
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Part, Place, Readings, data_of
+from queueviz.boards.page import BoardPage, Context, Part, Place, Readings, data_of
 from queueviz.boards.topology_texts import SIGNS, topology_words
 from sandbox.queries.rows.topology import ClientNode, LinkState, Topology
-
-Row = dict[str, Any]
 
 
 def _channel(place: Place) -> str:
@@ -25,7 +23,7 @@ def _data(place: Place, readings: Readings) -> Topology:
     return data_of(readings, _channel(place), Topology) or plan.as_it_slept(place.snapshot)
 
 
-def _map(place: Place, readings: Readings) -> Row:
+def _map(place: Place, readings: Readings) -> Context:
     data, now_ms = _data(place, readings), now_of(place, readings, _channel(place))
     return {
         "servers": plan.servers(data, now_ms),
@@ -36,17 +34,20 @@ def _map(place: Place, readings: Readings) -> Row:
     }
 
 
-def _twin(place: Place, readings: Readings) -> Row:
+def _twin(place: Place, readings: Readings) -> Context:
     data = _data(place, readings)
     links = [{**plan.linked(row), "broken": plan.is_broken(row)} for row in data["links"].values()]
     return {**_map(place, readings), "link_rows": links}
 
 
-def _panel(place: Place, readings: Readings) -> Row:
-    """Return the selection of the address: `node=` a server or a broker, `link=` a link, `group=` a box of clients."""
+def _panel(place: Place, readings: Readings) -> Context:
+    """Return the template values of the selection in the query.
+
+    `node=` selects a server or a broker, `link=` a link, `group=` a box of clients.
+    """
     data, now_ms = _data(place, readings), now_of(place, readings, _channel(place))
     node, link = place.query.get("node", ""), place.query.get("link", "")
-    panel: Row = {"chosen": None, "now_ms": now_ms}
+    panel: Context = {"chosen": None, "now_ms": now_ms}
     if node in data["brokers"] or node in data["name_servers"]:
         kind = "broker" if node in data["brokers"] else "server"
         buttons = next((row.buttons for row in faults_of(place.snapshot)["brokers"] if row.node == node), ())
@@ -73,8 +74,16 @@ def _panel(place: Place, readings: Readings) -> Row:
     return panel
 
 
-def _client(place: Place, row: ClientNode) -> Row:
-    """Return the row with the snapshot's data of the same client: address, language and release, as far as reported."""
+class ReportedClient(ClientNode):
+    """A client of a real cluster with what the snapshot reports of it."""
+
+    address: str | None
+    language: str | None
+    release: str | int | None
+
+
+def _client(place: Place, row: ClientNode) -> ReportedClient:
+    """Return the row with address, language and release of the same client in the snapshot, as far as reported."""
     client_id = row["client_id"]
     for group in place.snapshot.get("groups", ()):
         for member in group["members"]:
@@ -90,8 +99,17 @@ def _client(place: Place, row: ClientNode) -> Row:
     return {**row, "address": None, "language": language, "release": version}
 
 
-def _ways(row: LinkState) -> list[Row]:
-    """Return both directions at once, then each by itself."""
+class Way(TypedDict):
+    """One direction of a link, or both."""
+
+    a: str
+    b: str
+    one_way: bool
+    arrow: str
+
+
+def _ways(row: LinkState) -> list[Way]:
+    """Return the choices of directions of a link: both at once, then each by itself."""
     a, b = row["a"], row["b"]
     return [
         {"a": a, "b": b, "one_way": False, "arrow": "↔"},
@@ -100,7 +118,7 @@ def _ways(row: LinkState) -> list[Row]:
     ]
 
 
-def _page(place: Place, readings: Readings) -> Row:
+def _page(place: Place, readings: Readings) -> Context:
     wording = texts(topology_words())
     name = _channel(place)
     live = live_config(

@@ -1,6 +1,6 @@
-"""Words of the Topology page for its channel: boxes, rings and links.
+"""Texts for the channel of the Topology page: boxes, rings and links.
 
-`topology.js` writes the same for every later frame.  Only the browser draws arcs and lines.
+`topology.js` writes the same texts for every later frame.  Only the browser draws arcs and lines.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LATE_MS = 5_000  # after the next registration was due
 
 
 class Ring(NamedTuple):
-    """One broker as one name server sees it.  `label`: whole seconds until it is forgotten."""
+    """A name server's registration of one broker.  `label`: whole seconds until it expires."""
 
     key: str
     broker: str
@@ -48,7 +48,7 @@ class Stacked(TypedDict):
 
 class ViewInWords(View):
     known: str
-    expires_ms: int | None  # None: the name server does not say when it heard of the broker
+    expires_ms: int | None  # None: the name server does not report the broker's last heartbeat
 
 
 class LinkInWords(Link):
@@ -57,7 +57,10 @@ class LinkInWords(Link):
 
 
 class Box(NamedTuple):
-    """A node, or several clients together: `nodes` are the names of those in it, as links name them."""
+    """A node, or several clients of one group together.
+
+    `nodes`: the names of the nodes and clients in it, as links name them.
+    """
 
     key: str
     nodes: tuple[str, ...]
@@ -79,7 +82,7 @@ def brokers(data: Topology) -> list[Box]:
 
 
 def clients(data: Topology) -> list[Box]:
-    """Return producers first; above `MOST_BOXES` one box per group."""
+    """Return a box per client, producers first; above `MOST_BOXES` one box per group."""
     rows = data["clients"]
     names = sorted(rows, key=lambda name: (rows[name]["kind"] != "producer", _group(rows[name]), name))
     if len(rows) <= MOST_BOXES:
@@ -100,7 +103,7 @@ def clients(data: Topology) -> list[Box]:
 
 
 def shape(data: Topology) -> str:
-    """Return the shape of the picture: two pictures of the same shape differ in states and numbers only."""
+    """Return a text of the picture's structure.  Pictures with the same text differ in states and numbers only."""
     inside = (
         f"{name}:{','.join(member['label'] for member in row['members'])}"
         for name, row in sorted(data["clients"].items())
@@ -130,7 +133,7 @@ def ring(server: str, broker: str, view: View | None, lives: Lives, next_scan_ms
 
 
 def link_word(row: LinkState) -> str:
-    """Return the fault of a link, in one word where both directions are alike; without one, whether it is open."""
+    """Return the fault of a link, in one word if both directions have the same; without a fault, whether it is open."""
     forth, back = _way(row["there_cut"], row["there_ms"]), _way(row["back_cut"], row["back_ms"])
     if forth == back:
         return forth or word("way.whole" if row["connections"] else "way.none")
@@ -142,7 +145,7 @@ def is_broken(row: LinkState) -> bool:
 
 
 def links_of(data: Topology, node: str) -> dict[str, LinkInWords]:
-    """Return the links of one node, with the other end and the words for them."""
+    """Return the links of one node, with the other end and the texts for them."""
     return {key: linked(row, node) for key, row in data["links"].items() if node in (row["a"], row["b"])}
 
 
@@ -151,7 +154,10 @@ def linked(row: Link, node: str | None = None) -> LinkInWords:
 
 
 def views_of(data: Topology, node: str) -> dict[str, ViewInWords]:
-    """Return the views by node: each name server's view of a broker, or a name server's view of each broker."""
+    """Return the registrations of a node, by the node at the other side.
+
+    For a broker: the view of each name server.  For a name server: its view of each broker.
+    """
     expiry_ms, views = data["lives"]["expiry_ms"], dict[str, ViewInWords]()
     for key, row in data["views"].items():
         server, _, broker = key.partition("~")
@@ -227,7 +233,10 @@ def _asleep(client_id: str | None, label: str, state: str, kind: str, group: str
 
 
 def _rings(data: Topology, server: str, row: ServerNode, now_ms: int) -> list[Ring]:
-    """Return a ring for each broker.  The ring of a broker that is down is hidden and keeps its position."""
+    """Return a ring for each broker.
+
+    The ring of a broker that is down is hidden and keeps its position.
+    """
     return [
         ring(server, broker, data["views"].get(f"{server}~{broker}"), data["lives"], row["next_scan_ms"], now_ms)
         for broker in data["brokers"]

@@ -1,11 +1,15 @@
-"""One topic's route as each name server reports it, beside each other, and where they differ (question `route`)."""
+"""The route of one topic as each name server reports it, side by side, and the differences (question `route`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-Row = Mapping[str, Any]
+from sandbox.queries.rows.walks import AllRoutes, OneRoute, ServerRoute, TopicRoute
+
+BrokerTexts = dict[str, dict[str, str]]
+"""Fields as text, by broker name."""
+
 FIELDS = ("read", "write", "rights", "addresses")
 READ, WRITE = 4, 2
 
@@ -16,7 +20,7 @@ class Cell(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The route one name server reports.  `rows`: broker → cells in the order of `FIELDS`."""
+    """The route that one name server reports.  `rows`: broker → cells in the order of `FIELDS`."""
 
     name_server: str
     is_up: bool
@@ -24,9 +28,17 @@ class Table(NamedTuple):
     rows: list[tuple[str, list[Cell]]]
 
 
-def tables(answer: Row) -> list[Table]:
-    """Return a table per name server.  One that is down reports nothing, so none differs from it."""
-    servers = answer.get("servers") or [answer]
+def tables(answer: AllRoutes | OneRoute) -> list[Table]:
+    """Return a table per name server.
+
+    A name server that is down reports nothing and does not count in the comparison.
+    """
+    if "servers" in answer:
+        return _tables(answer["servers"])
+    return _tables([answer])
+
+
+def _tables(servers: Sequence[ServerRoute]) -> list[Table]:
     reported = {row["name_server"]: None if row["known"] is None else _rows(row["route"]) for row in servers}
     names = sorted({broker for rows in reported.values() if rows for broker in rows})
     up = [rows for rows in reported.values() if rows is not None]
@@ -41,7 +53,7 @@ def tables(answer: Row) -> list[Table]:
     ]
 
 
-def _cells(broker: str, own: Row | None, up: Sequence[Row]) -> list[Cell]:
+def _cells(broker: str, own: BrokerTexts | None, up: Sequence[BrokerTexts]) -> list[Cell]:
     if own is None:
         return [Cell(None, differs=False) for _ in FIELDS]
     cells = []
@@ -51,8 +63,8 @@ def _cells(broker: str, own: Row | None, up: Sequence[Row]) -> list[Cell]:
     return cells
 
 
-def _rows(route: Row | None) -> dict[str, dict[str, str]]:
-    """Return QueueData and BrokerData as text, by broker name."""
+def _rows(route: TopicRoute | None) -> BrokerTexts:
+    """Return QueueData and BrokerData of the route as text, by broker name."""
     if route is None:
         return {}
     addresses = {row["brokerName"]: row["brokerAddrs"] for row in route["brokerDatas"]}

@@ -1,12 +1,12 @@
-"""Words and signs of the Topology page, for the templates and for the moving page alike."""
+"""Texts and signs of the Topology page, for the templates and for the browser's live updates."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.utils.translation import gettext_lazy as _
 
-STATES: dict[str, Any] = {
+from queueviz.texts import Texts
+
+STATES: Texts = {
     "starting": _("starting"),
     "running": _("running"),
     "hung": _("hung"),
@@ -18,7 +18,7 @@ STATES: dict[str, Any] = {
     "power_cut": _("power cut"),
     "damaged": _("damaged files"),
     "unreachable": _("no answer"),
-    "unknown": _("not asked yet"),
+    "unknown": _("not queried yet"),
 }
 SIGNS = {
     "starting": "◌",
@@ -34,35 +34,38 @@ SIGNS = {
     "unreachable": "✕",
     "unknown": "?",
 }
-ROLES: dict[str, Any] = {"master": _("master"), "slave": _("slave")}
-LINKS: dict[str, Any] = {
+ROLES: Texts = {"master": _("master"), "slave": _("slave")}
+LINKS: Texts = {
     "data": _("messages and heartbeats"),
     "route": _("routes"),
     "register": _("registration"),
     "replica": _("replication"),
 }
-REPLICAS: dict[str, Any] = {"connected": _("connected"), "behind": _("behind"), "lost": _("lost")}
-DISKS: dict[str, Any] = {"ok": _("ok"), "full": _("full"), "failing": _("failing")}
-WAYS: dict[str, Any] = {
+REPLICAS: Texts = {"connected": _("connected"), "behind": _("behind"), "lost": _("lost")}
+DISKS: Texts = {"ok": _("ok"), "full": _("full"), "failing": _("failing")}
+WAYS: Texts = {
     "cut": _("cut"),
     "slow": _("{delay} slower"),
     "whole": _("open"),
     "none": _("no connection"),
 }
-VIEWS: dict[str, Any] = {
+VIEWS: Texts = {
     "heard": _("{age} ago"),
-    "silent": _("silent for {age}"),
-    "scan": _("goes with the scan in {left}"),
+    "silent": _("no heartbeat for {age}"),
+    "scan": _("removed by the scan in {left}"),
     "unknown": _("not registered"),
     "known": _("registered"),
-    "knows": _("{server} knows {broker}; when it heard it last it does not tell"),
-    "down": _("down: knows nothing"),
-    "sentence": _("{server} heard {broker} {age} ago and forgets it in {left}, if it stays silent"),
-    "nothing": _("{server} does not know {broker}"),
+    "knows": _("{server} lists {broker}; the last heartbeat is not reported"),
+    "down": _("down: no data"),
+    "sentence": _(
+        "{server}: last heartbeat of {broker} {age} ago; without another heartbeat, the name server removes the "
+        "broker in {left}"
+    ),
+    "nothing": _("{server} has no entry for {broker}"),
 }
-OTHERS: dict[str, Any] = {
-    "line": _("{a} to {b}, {kind}: {state}. Opens its frames."),
-    "line.panel": _("{a} to {b}, {kind}: {state}. Choose it."),
+OTHERS: Texts = {
+    "line": _("{a} to {b}, {kind}: {state}. Open the frames of this link."),
+    "line.panel": _("{a} to {b}, {kind}: {state}. Select this link."),
     "behind": _("behind"),
     "alone": _("does not follow its master"),
 }
@@ -76,9 +79,9 @@ FAMILIES = {
     "view.": VIEWS,
     "topology.": OTHERS,
 }
-WORDS: dict[str, Any] = {prefix + name: word for prefix, family in FAMILIES.items() for name, word in family.items()}
+WORDS: Texts = {prefix + name: word for prefix, family in FAMILIES.items() for name, word in family.items()}
 
 
 def topology_words() -> dict[str, str]:
-    """Return the page's words in the reader's language, ready for JSON."""
+    """Return the texts of the Topology page in the reader's language, ready for JSON."""
     return {name: str(word) for name, word in WORDS.items()}

@@ -1,1 +1,1 @@
-"""Attached clusters: their rows, figures and resets."""
+"""Attached clusters: their settings, metrics and resets."""

@@ -1,6 +1,6 @@
-"""Attached clusters reported to the engine: at a visit, and after an administrator changed or removed one.
+"""Attachment of clusters to the engine: at a visit, and after an administrator changed or removed a cluster.
 
-A visit makes the engine poll a cluster that had no open page for a while, and apply changes of another process.
+A visit makes the engine poll a cluster that had no open page for a while, and applies changes made in another process.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def settings_of(cluster: Cluster) -> AttachedSettings:
         raise ActionRefused(
             409,
             "The secret key of this cluster is missing: {variable} is not set.",
-            "Set it in the server's environment and start the server again.",
+            "Set this variable in the server's environment and start the server again.",
             variable=cluster.secret_variable,
         )
     return AttachedSettings(
@@ -53,9 +53,9 @@ def settings_of(cluster: Cluster) -> AttachedSettings:
 def demand(visit: Visit, *, patience_s: float = engine.OPENING_PATIENCE_S) -> None:
     """Attach the visited cluster to the engine and wait for the first snapshot, at most `patience_s`.
 
-    The engine also waits for a snapshot if it has not looked at the cluster for a while.  Raises ActionRefused if
-    the cluster cannot be attached.  A cluster that does not respond is attached, and its state says so.  A sandbox
-    needs nothing.
+    The engine also waits for a snapshot if it has not polled the cluster for a while.  Raises ActionRefused if the
+    cluster cannot be attached.  A cluster that does not respond is attached, and its state says so.  For a sandbox
+    this does nothing.
     """
     cluster = visit.cluster
     if cluster is None:
@@ -66,15 +66,18 @@ def demand(visit: Visit, *, patience_s: float = engine.OPENING_PATIENCE_S) -> No
     reported[cluster.slug] = requested
     try:
         engine.answer(future, patience_s)
-    except EngineBusy:  # it goes on looking; until then its pages are empty
-        log.info("the first look at %s takes long", cluster.slug)
+    except EngineBusy:  # the engine keeps polling; until an answer the pages are empty
+        log.info("the first poll of %s takes long", cluster.slug)
     except SandboxError:
         reported.pop(cluster.slug, None)
         raise
 
 
 def glance(visit: Visit, patience_s: float = GLANCE_S) -> None:
-    """Attach as `demand` does, for callers that must not wait: a socket shows a snapshot once it arrives."""
+    """Attach the visited cluster as `demand` does, for callers that must not wait.  Errors are only logged.
+
+    A socket shows the snapshot once it arrives.
+    """
     try:
         demand(visit, patience_s=patience_s)
     except SandboxError as error:
@@ -99,17 +102,20 @@ def _deleted(sender: Any, instance: Cluster, **kwargs: Any) -> None:
 
 
 def _once_it_is_written(report: Callable[[], None]) -> None:
-    """Run `report` after the commit: an earlier reader of the database would still get the old rights."""
+    """Run `report` after the commit: an earlier read of the database would still return the old rights."""
     transaction.on_commit(report)
 
 
 def _report(cluster: Cluster) -> None:
-    """Send new settings to an engine that already has the cluster; any other gets them with the first visit."""
+    """Send new settings to the engine if it already has the cluster.
+
+    Any other engine gets them with the first visit.
+    """
     if engine.is_running() and cluster.slug in _reported.get(engine.port(), {}):
         try:
             current = settings_of(cluster)
         except ActionRefused as error:
-            log.warning("%s is let go: %s", cluster.slug, error)
+            log.warning("%s is released: %s", cluster.slug, error)
             return _let_go(cluster.slug)
         reported = _reported[engine.port()]
         if reported[cluster.slug] != current:

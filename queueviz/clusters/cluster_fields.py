@@ -1,4 +1,4 @@
-"""Validation of the cluster fields an administrator edits; errors are sentences that name the wrong part."""
+"""Validation of the cluster fields that an administrator edits.  Errors are sentences that name the wrong part."""
 
 import ipaddress
 import os
@@ -20,7 +20,7 @@ name_is_an_address = RegexValidator(
 )
 names_a_variable = RegexValidator(
     rf"^{SECRETS}[A-Z0-9_]+\Z",
-    _("Write the name of an environment variable that begins with QUEUEVIZ_ACL_, not the secret itself."),
+    _("Enter the name of an environment variable that begins with QUEUEVIZ_ACL_, not the secret itself."),
 )
 
 
@@ -30,28 +30,28 @@ def addresses_in(text: str) -> tuple[str, ...]:
 
 
 def are_addresses(text: str) -> None:
-    """Check that each address is host:port, none twice.  Raises ValidationError with the wrong one."""
+    """Check that each address is host:port and occurs once.  Raises ValidationError with the wrong one."""
     addresses = addresses_in(text)
     if not addresses:
-        raise ValidationError(_("Write at least one name server as host:port."))
+        raise ValidationError(_("Enter at least one name server as host:port."))
     if len(addresses) > MOST_NAME_SERVERS:
         raise ValidationError(_("At most %(most)s name servers."), params={"most": MOST_NAME_SERVERS})
     for address in addresses:
         _is_address(address)
     if len(set(addresses)) < len(addresses):
-        raise ValidationError(_("One name server is there twice."))
+        raise ValidationError(_("A name server is listed twice."))
 
 
 def _is_address(address: str) -> None:
     host, colon, port = address.rpartition(":")
     if not colon or not host:
         raise ValidationError(
-            _("%(address)s has no port. Write host:port, for example 10.0.0.1:9876."), params={"address": address}
+            _("%(address)s has no port. Use host:port, for example 10.0.0.1:9876."), params={"address": address}
         )
     if not (port.isascii() and port.isdigit() and 0 < int(port) <= HIGHEST_PORT):
-        raise ValidationError(_("%(port)s is no port: a number from 1 to 65535."), params={"port": port})
+        raise ValidationError(_("%(port)s is not a port. Use a number from 1 to 65535."), params={"port": port})
     if not _is_host(host):
-        raise ValidationError(_("%(host)s is no host name and no IP address."), params={"host": host})
+        raise ValidationError(_("%(host)s is not a host name or an IP address."), params={"host": host})
 
 
 def _is_host(host: str) -> bool:
@@ -69,5 +69,5 @@ def _is_host(host: str) -> bool:
 
 
 def secret_of(variable: str) -> str | None:
-    """The secret itself, or None where the process was not given one."""
+    """Return the secret in this environment variable, or None if the variable is not set."""
     return os.environ.get(variable, "").strip() or None

@@ -1,11 +1,11 @@
-"""Figures of one cluster by the names of Apache's `rocketmq-exporter`, so that its dashboards find them.
+"""Metrics of one cluster under the names of Apache's `rocketmq-exporter`, so that its dashboards work.
 
-An unknown value has no sample.  `docs/metrics.md` lists every name of the exporter, those that are missing here too.
+An unknown value has no sample.  `docs/metrics.md` lists every name of the exporter, including those missing here.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from sandbox.queries.rows.lag import row_lag
 from sandbox.queries.rows.snapshot import BrokerRow, GroupRow, Snapshot, TopicQueueRow, TopicRow
@@ -48,7 +48,7 @@ class Sample(NamedTuple):
 
 
 def samples_of(slug: str, drawn: Snapshot) -> Iterator[Sample]:
-    """Yield samples of a snapshot (catalogue 9).  A snapshot without broker data gives none."""
+    """Yield the samples of a snapshot (catalogue 9).  A snapshot without broker data gives none."""
     rates: dict[str, float] = defaultdict(float)
     ends: dict[tuple[str, str, int], int] = {}
     for topic in drawn.get("topics", ()):
@@ -93,8 +93,8 @@ def _broker(slug: str, broker: BrokerRow, rates: dict[str, float]) -> Iterator[S
         "boottime": "",
         "broker_version": broker.get("version") or "",
     }
-    kept: Mapping[str, Any] = broker["log"] or {}
-    log = {part: int(at) for part, at in kept.items() if at is not None}
+    kept = broker["log"]
+    log = {part: int(str(at)) for part, at in kept.items() if at is not None} if kept else {}
     stored = broker.get("in_per_s", rates.get(name) if broker["broker_id"] == 0 and log else None)
     figures: list[tuple[str, dict[str, str], float | None]] = [
         ("rocketmq_broker_tps", nums, stored),
@@ -112,7 +112,7 @@ def _broker(slug: str, broker: BrokerRow, rates: dict[str, float]) -> Iterator[S
 
 
 def _less(log: dict[str, int], part: str) -> int | None:
-    """Return the distance to the end of the log."""
+    """Return the distance in bytes from a position of the log to its end, or None if unknown."""
     return log["max"] - log[part] if "max" in log and part in log else None
 
 

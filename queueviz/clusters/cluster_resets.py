@@ -1,11 +1,11 @@
-"""Operators' actions on attached clusters: resets only, with the group's name typed, and recorded twice.
+"""Operators' actions on attached clusters: resets only, confirmed with the group's name, with two audit records.
 
-The first record is written before the cluster is asked, so that a reset without a response is recorded too.  The
-second has the result (`of` names the first record).  Refused attempts are recorded as well.
+The first record is written before the request to the cluster, so that a reset without a response is recorded too.
+The second has the result (`of` names the first record).  Refused attempts are recorded as well.
 """
 
 from dataclasses import asdict
-from typing import Any
+from typing import TypedDict
 
 from queueviz import engine
 from queueviz.access import policy
@@ -27,7 +27,10 @@ ATTEMPTS = Rate(1 / 60, 20, what="actions")  # that are written down, of one add
 
 
 def act(visitor: Visitor, visit: Visit, action: Action, by: Actor) -> int:
-    """Act as `visitor_actions.act`, for a visit at an attached cluster that may carry `action` out."""
+    """Execute a reset or an undo on an attached cluster and return the number of the action's event.
+
+    Like `visitor_actions.act`, for a visitor who is allowed to do so.
+    """
     cluster = visit.sandbox
     assert isinstance(cluster, Cluster)
     what = _name_of(action)
@@ -49,13 +52,15 @@ def act(visitor: Visitor, visit: Visit, action: Action, by: Actor) -> int:
         ownership.record(visitor, f"{what}-unknown", cluster.slug, of=asked.pk, group=_group(action, point))
         raise ActionRefused(
             504,
-            "The cluster has not answered yet: offsets may have been reset, or not.",
-            "Look at the journal and at the offsets before you try again.",
+            "The cluster has not answered yet. Its offsets may or may not be reset.",
+            "Check the journal and the offsets before you try again.",
         ) from None
     except SandboxError as refused:
         partly = (refused.details or {}).get("began") if isinstance(refused, ActionRefused) else None
-        to = {"of": asked.pk, "group": _group(action, point)} if asked is not None else {"plan": _plan(action, point)}
-        done = _done(visitor, cluster, action, int(partly)) if partly is not None else {}
+        to: AskedRecord = (
+            {"of": asked.pk, "group": _group(action, point)} if asked is not None else {"plan": _plan(action, point)}
+        )
+        done: DoneRecord = _done(visitor, cluster, action, int(partly)) if partly is not None else {}
         ownership.record(visitor, f"{what}-refused", cluster.slug, why=str(refused), **to, **done)
         raise
     if point is not None:
@@ -72,7 +77,10 @@ def act(visitor: Visitor, visit: Visit, action: Action, by: Actor) -> int:
 
 
 def refuse(visitor: Visitor, visit: Visit, action: Action) -> policy.Forbidden:
-    """An attempt without the right; the attempts of one address that are written down are limited."""
+    """Return the refusal of an action that the visitor may not do, and record the attempt.
+
+    The number of recorded attempts per address is limited.
+    """
     error = policy.forbidden(visitor, visit)
     if isinstance(action, policy.ATTACHED_ACTIONS) and ATTEMPTS.admits(visitor.origin):
         ownership.record(
@@ -81,10 +89,25 @@ def refuse(visitor: Visitor, visit: Visit, action: Action) -> policy.Forbidden:
     return error
 
 
-def ask(visit: Visit, question: Question) -> dict[str, Any]:
-    """Ask as `visitor_actions.ask`; the engine may have to ask the cluster itself."""
+def ask(visit: Visit, question: Question) -> dict[str, object]:
+    """Return the answer to a question, as `visitor_actions.ask`.  The engine may have to query the cluster."""
     attached_clusters.demand(visit)
     return engine.answer(engine.port().ask(visit.sandbox.slug, question), PATIENCE_S)
+
+
+class AskedRecord(TypedDict, total=False):
+    """The request in an audit record: the number of an earlier record, or the plan."""
+
+    of: int
+    group: str
+    plan: dict[str, object]
+
+
+class DoneRecord(TypedDict, total=False):
+    """The result of a reset in an audit record."""
+
+    seq: str
+    result: dict[str, object] | None
 
 
 def _name_of(action: Action) -> str:
@@ -95,14 +118,17 @@ def _group(action: Action, point: UndoPoint | None) -> str:
     return point.group if point is not None else str(getattr(action, "group", ""))
 
 
-def _plan(action: Action, point: UndoPoint | None) -> dict[str, Any]:
-    """Return the requested plan; for an undo, also the offsets it restores."""
+def _plan(action: Action, point: UndoPoint | None) -> dict[str, object]:
+    """Return the requested plan for the audit.  For an undo it has the offsets to restore."""
     plan = asdict(action)
     return plan if point is None else plan | {"group": point.group, "topic": point.topic, "back_to": point.before}
 
 
 def _before(visit: Visit, action: Action) -> dict[str, str | None]:
-    """Return the stored offsets now, by queue: those of the preview, or read now for a program without a preview."""
+    """Return the stored offsets before a reset, by queue.
+
+    They are those of the preview, or are read now for a program without a preview.
+    """
     if not isinstance(action, ResetOffsets):
         return {}
     if action.expected:
@@ -120,16 +146,16 @@ def _before(visit: Visit, action: Action) -> dict[str, str | None]:
     return {row["queue"]: row["committed"] for row in plan["rows"] if row["selected"]}
 
 
-def _done(visitor: Visitor, cluster: Cluster, action: Action, seq: int) -> dict[str, Any]:
-    """Return the result from the journal, for the record, and keep an undo point of a reset."""
+def _done(visitor: Visitor, cluster: Cluster, action: Action, seq: int) -> DoneRecord:
+    """Return the result from the journal for the audit record, and store an undo point after a reset."""
     result = _result(cluster.slug, seq)
     if result is not None and isinstance(action, ResetOffsets):
         reset_undo.remember(cluster, result, ownership.called(visitor))
     return {"seq": str(seq), "result": result}
 
 
-def _result(slug: str, seq: int) -> dict[str, Any] | None:
-    """Return the reset this action caused, or None if the journal does not have it yet."""
+def _result(slug: str, seq: int) -> dict[str, object] | None:
+    """Return the `OffsetsReset` event that this action caused, or None if the journal does not have it yet."""
     try:
         entries = engine.answer(engine.port().entries(slug, seq, MOST_FACTS, facts_only=True))
     except SandboxError:

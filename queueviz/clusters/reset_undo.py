@@ -1,10 +1,9 @@
-"""Undo points of attached clusters: the newest reset of a group on a topic, once, within a day."""
+"""Undo points of attached clusters: the newest reset of a group on a topic can be undone once, within a day."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
 
 from django.utils import timezone
 
@@ -16,8 +15,8 @@ from sandbox.kernel.errors import ActionRefused
 LIFE = timedelta(milliseconds=undo.UNDO_MS)
 
 
-def remember(cluster: Cluster, result: Mapping[str, Any], actor: str) -> None:
-    """Keep the offsets before a reset, from the journal's `OffsetsReset`; points older than a day are deleted."""
+def remember(cluster: Cluster, result: Mapping[str, object], actor: str) -> None:
+    """Store the offsets before a reset, from the journal's `OffsetsReset`.  Points older than a day are deleted."""
     done = undo.UndoPoint.of(result)
     cluster.undo_points.filter(at__lt=timezone.now() - LIFE).delete()
     cluster.undo_points.create(
@@ -30,7 +29,7 @@ def remember(cluster: Cluster, result: Mapping[str, Any], actor: str) -> None:
 
 
 def open_points(cluster: Cluster) -> list[UndoPoint]:
-    """Return the points that can be undone now, the newest first."""
+    """Return the undo points that can be used now, the newest first."""
     newest: dict[tuple[str, str], UndoPoint] = {}
     for point in cluster.undo_points.filter(at__gt=timezone.now() - LIFE).order_by("-pk"):
         newest.setdefault((point.group, point.topic), point)
@@ -38,16 +37,21 @@ def open_points(cluster: Cluster) -> list[UndoPoint]:
 
 
 def point_for(cluster: Cluster, action: UndoReset) -> UndoPoint:
-    """Raises ActionRefused: 404 unknown, 409 undone already, or not the newest."""
+    """Return the undo point of the reset that `action` names.
+
+    Raises ActionRefused: 404 unknown, 409 undone already, or not the newest.
+    """
     point = cluster.undo_points.filter(reset_id=action.reset_id).first()
     if point is None:
-        raise ActionRefused(404, "There is no reset {reset_id} to undo.", field="reset_id", reset_id=action.reset_id)
+        raise ActionRefused(
+            404, "Offset reset {reset_id} cannot be undone: not found.", field="reset_id", reset_id=action.reset_id
+        )
     if point.undone_at is not None:
-        raise ActionRefused(409, "This reset was undone already.", "Make a new reset.")
+        raise ActionRefused(409, "This reset is already undone.", "Make a new reset.")
     if cluster.undo_points.filter(group=point.group, topic=point.topic, pk__gt=point.pk).exists():
         raise ActionRefused(
             409,
-            "{group} was reset again on {topic} since.",
+            "The offsets of {group} were reset again on {topic} after this reset.",
             "Only the newest reset can be undone.",
             group=point.group,
             topic=point.topic,

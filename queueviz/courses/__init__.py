@@ -1,4 +1,4 @@
-"""A class: a teacher's course, its students' places in it, and their work in its labs.
+"""Courses: a teacher's course, the enrolments of its students, and their work in its labs.
 
-No name of a person is needed anywhere: a student has a pseudonym.  The sandboxes' journals record all actions.
+No person's name is required: a student has a pseudonym.  The sandboxes' journals record all actions.
 """

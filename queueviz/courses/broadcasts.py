@@ -1,9 +1,9 @@
-"""One intervention in the sandboxes of a whole course, or of some of its students, at one moment."""
+"""Broadcasts: one intervention in the sandboxes of a course, or of some of its students, at the same time."""
 
 import math
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from queueviz import engine, refusals
 from queueviz.access.rate_limits import Rate
@@ -21,14 +21,18 @@ BROADCASTS = Rate(1, 12, what="broadcasts")
 
 
 class Refused(NamedTuple):
-    """`why`: in the reader's language."""
+    """A student whose sandbox refused the broadcast.  `why`: the reason in the reader's language."""
 
     name: str
     why: str
 
 
 class Outcome(NamedTuple):
-    """`off_ms`: by which a sandbox's clock missed its planned millisecond, at most; `late_ms`: p99 in real time."""
+    """The outcome of a broadcast.
+
+    `off_ms`: the largest deviation of a sandbox's clock from its planned millisecond.  `late_ms`: the p99 delay in
+    real time.
+    """
 
     kind: str
     at_wall_ms: int
@@ -38,17 +42,17 @@ class Outcome(NamedTuple):
     off_ms: int
     late_ms: float
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         return {**self._asdict(), "refused": [refusal._asdict() for refusal in self.refused]}
 
 
 def kind_of(text: str) -> Kind:
-    """Raises ActionRefused (422)."""
+    """Return the broadcast kind that `text` names.  Raises ActionRefused (422) if there is no such kind."""
     if text not in KINDS:
         raise ActionRefused(
             422,
-            "There is no broadcast {kind}.",
-            "Broadcasts are: {known}.",
+            "Broadcast {kind} does not exist.",
+            "Known broadcasts: {known}.",
             field="kind",
             kind=text[:40] or "–",
             known=", ".join(KINDS),
@@ -57,7 +61,10 @@ def kind_of(text: str) -> Kind:
 
 
 def chosen(course: Course, numbers: Sequence[int]) -> list[Student]:
-    """All, where no numbers are given.  Raises ActionRefused (422) for one that is no student's."""
+    """Return the students with these numbers, or all of them if `numbers` is empty.
+
+    Raises ActionRefused (422) for a number that no student has.
+    """
     students = students_of(course)
     if not numbers:
         return students
@@ -65,8 +72,8 @@ def chosen(course: Course, numbers: Sequence[int]) -> list[Student]:
     if unknown := [number for number in numbers if number not in by_number]:
         raise ActionRefused(
             422,
-            "There is no student {number} in this course.",
-            "Load the page again.",
+            "This course has no student {number}.",
+            "Reload the page.",
             field="students",
             number=unknown[0],
         )
@@ -74,10 +81,13 @@ def chosen(course: Course, numbers: Sequence[int]) -> list[Student]:
 
 
 def broadcast(visitor: Visitor, course: Course, kind: Kind, students: list[Student], in_s: float = 0) -> Outcome:
-    """Carry out the broadcast and wait for it.  Raises ActionRefused: 422 another moment, 429 too often."""
+    """Execute the broadcast in `in_s` seconds and wait for the outcome.
+
+    Raises ActionRefused: 422 `in_s` out of range, 429 too often.
+    """
     if not SOONEST_S <= in_s <= LATEST_S:
         raise ActionRefused(
-            422, "A broadcast is at most {most} s ahead.", "Choose an earlier moment.", field="in_s", most=LATEST_S
+            422, "Schedule a broadcast at most {most} s ahead.", "Choose an earlier time.", field="in_s", most=LATEST_S
         )
     BROADCASTS.demand(f"course {course.pk}")
     by = Actor("instructor", visitor.user.get_username())

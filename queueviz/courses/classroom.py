@@ -1,15 +1,13 @@
 """The class channel, which all members of a course may read: the open poll, and how far each lab is open."""
 
-from typing import Any
-
 from queueviz.courses import polling
 from queueviz.courses.models import Course
 
 
-def content(slug: str) -> dict[str, Any] | None:
-    """Return the content of `class/<course>`.  None: there is no such course.
+def content(slug: str) -> dict[str, object] | None:
+    """Return the content of `class/<course>`, or None if the course does not exist.
 
-    `poll` is the newest one, without answers: `voted` counts students, and `of` is all of them.
+    `poll` is the newest poll, without votes by answer: `voted` is the number of students who voted, `of` that of all.
     """
     course = Course.objects.filter(slug=slug).first()
     if course is None:

@@ -1,4 +1,4 @@
-"""A job of the pipeline over all sandboxes of a course: what it reads, and a regrade from what it found."""
+"""Pipeline jobs over all sandboxes of a course: the files to read, and a regrade from the result."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -6,14 +6,14 @@ from datetime import datetime
 from queueviz.courses import regrading
 from queueviz.courses.grade_models import Regrade
 from queueviz.courses.models import Course
-from queueviz.runs.places import Sources, sources_of
+from queueviz.runs.directories import Sources, sources_of
 from queueviz.runs.tables import Result
 
 GRADING = "grading"
 
 
 def sources_of_course(course: Course) -> Sources:
-    """Return stores and journals of the sandboxes of its submissions, as far as their files are on this server."""
+    """Return stores and journals of the sandboxes of the course's submissions, if their files are on this server."""
     stores: dict[str, str] = {}
     journals: dict[str, str] = {}
     for work in regrading.submissions_of(course):
@@ -25,5 +25,8 @@ def sources_of_course(course: Course) -> Sources:
 
 
 def regraded(course: Course, began_at: datetime, reruns: Mapping[str, str]) -> Regrade:
-    """Return a regrade from the newest result of `grading`; `reruns` as `regrade`.  Raises CorruptRecord."""
+    """Return a regrade from the newest result of the job `grading`.  Raises CorruptRecord.
+
+    `reruns` as for `regrading.regrade`.
+    """
     return regrading.regrade(course, Result(GRADING, course.slug), began_at, reruns=reruns)

@@ -1,6 +1,6 @@
 """Deadlines of student work: the course's date, or a later one for a student with more time.
 
-The factor multiplies the time from the student's joining to the date, so that it counts in an hour's class as in a
+The factor multiplies the time from the student's joining to the date.  So it works for an hour's class as for a
 week's work.  An answer received in time keeps its receipt, however late the client repeats its request.
 """
 
@@ -16,7 +16,10 @@ from sandbox.kernel.errors import ActionRefused
 
 
 def due_of(enrolment: Enrolment) -> datetime | None:
-    """Return the student's deadline.  None: the course has no date.  A student who joined later gets no extra time."""
+    """Return the student's deadline, or None if the course has no date.
+
+    A student who joined after the date gets no extra time.
+    """
     due_at = enrolment.course.due_at
     if due_at is None or due_at <= enrolment.joined_at:
         return due_at
@@ -29,7 +32,7 @@ def is_over(enrolment: Enrolment) -> bool:
 
 
 def demand(enrolment: Enrolment) -> None:
-    """Raises ActionRefused (409) once it is too late."""
+    """Raise ActionRefused (409) if the student's deadline has passed."""
     due_at = due_of(enrolment)
     if due_at is not None and due_at < timezone.now():
         raise ActionRefused(
@@ -41,9 +44,10 @@ def demand(enrolment: Enrolment) -> None:
 
 
 def check(sandbox: Sandbox, action: Action) -> None:
-    """Check the deadline for an action of the sandbox's student; time actions are never too late.
+    """Check the deadline for an action in the sandbox of a student.
 
-    Raises ActionRefused (409), but not for an answer that is only sent again.
+    Time actions have no deadline.  Raises ActionRefused (409), but not for an answer that was received before and is
+    sent again.
     """
     if action.verb == "time":
         return

@@ -1,4 +1,4 @@
-"""Everything that is stored of a student, as files: rows as JSON, journals as they lie, and what was graded in them."""
+"""The export of all data about a student as files: rows as JSON, journals as stored, and their graded attempts."""
 
 import io
 import zipfile
@@ -11,7 +11,7 @@ from django.core import serializers
 
 from queueviz import engine
 from queueviz.access.rate_limits import Rate
-from queueviz.courses import belongings
+from queueviz.courses import student_records
 from queueviz.courses.models import Enrolment
 from queueviz.models import Sandbox
 from sandbox.journal.event_filter import without_score
@@ -29,22 +29,25 @@ FINISHED = b'"type":"LabFinished"'
 SCORES = {"queueviz.submission": ("score",), "queueviz.grade": ("score",), "queueviz.ltiscore": ("sent_score",)}
 
 WITHHELD = """
-Scores are null: the teacher has not released them yet.  An export after that has them.
+Scores are null: the teacher has not released them yet.  A later export has them.
 """
-ABOUT = """What is stored of {pseudonym} in the course "{title}".
+ABOUT = """Stored data of {pseudonym} in the course "{title}".
 
-student.json              every row of the database about this student, by table
-sandboxes/SLUG/journal/   what happened in a sandbox of the student's, one event a line, answers among them
+student.json              every database row about this student, by table
+sandboxes/SLUG/journal/   events of a sandbox of the student, one per line, with the answers
 sandboxes/SLUG/attempts.json   each attempt at a lab: steps, predictions, mistakes, hints, receipts
 
-Not in here: messages in the brokers' stores of these sandboxes, which actions and producers named in the journal have
-made, and secrets, of which only digests are stored.
+Not included: messages in the brokers' stores, which the actions and producers of the journal sent, and secrets, of
+which only digests are stored.
 {withheld}"""
 
 
 def files_of(enrolment: Enrolment, *, scores: bool) -> Iterator[tuple[str, bytes | Path]]:
-    """Yield names in the export, with their content or its file.  `scores`: null if they are withheld."""
-    owned = belongings.of(enrolment)
+    """Yield the name of each file in the export, with its content or its path.
+
+    `scores`: False replaces scores by null, if they are withheld.
+    """
+    owned = student_records.of(enrolment)
     yield (
         "README.txt",
         ABOUT.format(
@@ -60,7 +63,7 @@ def files_of(enrolment: Enrolment, *, scores: bool) -> Iterator[tuple[str, bytes
 
 
 def write(enrolment: Enrolment, directory: Path) -> int:
-    """Write the files into a new directory; return their number.  Raises OSError."""
+    """Write the files of the export into a new directory; return their number.  Raises OSError."""
     count = 0
     for name, content in files_of(enrolment, scores=True):
         path = directory / name
@@ -71,7 +74,7 @@ def write(enrolment: Enrolment, directory: Path) -> int:
 
 
 def packed(enrolment: Enrolment, *, scores: bool) -> bytes:
-    """Return all files as one ZIP file.  Raises ActionRefused (409) if it is too large for a download."""
+    """Return the export as one ZIP file.  Raises ActionRefused (409) if it is too large for a download."""
     into, left = io.BytesIO(), MOST_BYTES
     with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as pack:
         for name, content in files_of(enrolment, scores=scores):
@@ -80,22 +83,22 @@ def packed(enrolment: Enrolment, *, scores: bool) -> bytes:
             if left < 0:
                 raise ActionRefused(
                     409,
-                    "This is more than {most} MiB.",
-                    "Ask the host for manage.py student export.",
+                    "The export has more than {most} MiB.",
+                    "Ask the server administrator to run manage.py student export.",
                     most=MOST_BYTES // 2**20,
                 )
             pack.writestr(name, data)
     return into.getvalue()
 
 
-def _rows_of(owned: belongings.Belongings, *, scores: bool) -> dict[str, Any]:
+def _rows_of(owned: student_records.Belongings, *, scores: bool) -> dict[str, object]:
     course = owned.enrolment.course
-    tables: dict[str, list[dict[str, Any]]] = {}
+    tables: dict[str, list[dict[str, object]]] = {}
     for row in owned.rows():
         [plain] = serializers.serialize("python", [row])
         hidden = {} if scores else dict.fromkeys(SCORES.get(plain["model"], ()))
         tables.setdefault(plain["model"], []).append({"pk": plain["pk"], **plain["fields"], **hidden})
-    seats = [{"expires": row.expire_date} for row, _ in belongings.sessions_of([owned.enrolment])]
+    seats = [{"expires": row.expire_date} for row, _ in student_records.sessions_of([owned.enrolment])]
     return {
         "course": {"slug": course.slug, "title": course.title, "labs": course.labs, "due_at": course.due_at},
         "tables": tables,
@@ -108,15 +111,15 @@ def _journal_of(sandbox: Sandbox) -> Path:
 
 
 def _without_scores(path: Path) -> bytes:
-    """A segment of a journal: only the lines with a score are written anew."""
+    """Return the content of a journal segment without scores.  Only lines with a score are changed."""
     return b"".join(
         orjson.dumps(without_score(orjson.loads(line)), option=orjson.OPT_APPEND_NEWLINE) if FINISHED in line else line
         for line in path.read_bytes().splitlines(keepends=True)
     )
 
 
-def _attempts_in(journal: Path, *, scores: bool) -> list[dict[str, Any]] | dict[str, str]:
-    """Return the attempts in a journal.  One that cannot be graded is exported with the reason."""
+def _attempts_in(journal: Path, *, scores: bool) -> list[dict[str, object]] | dict[str, str]:
+    """Return the attempts in a journal.  If they cannot be graded, return the reason instead."""
     try:
         attempts = [_attempt(graded.attempt) for graded in grade(map(from_row, rows_since(journal, 0)))]
     except Exception as error:  # whatever a forged journal says
@@ -124,7 +127,7 @@ def _attempts_in(journal: Path, *, scores: bool) -> list[dict[str, Any]] | dict[
     return attempts if scores else [{**attempt, "score": None} for attempt in attempts]
 
 
-def _attempt(attempt: Attempt) -> dict[str, Any]:
+def _attempt(attempt: Attempt) -> dict[str, object]:
     met = [
         {
             "step": step.step,

@@ -17,9 +17,8 @@ import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any
 
-from queueviz.courses.cells import cell
+from queueviz.courses.csv_cells import cell
 from queueviz.courses.grades import MOST_SCORE, LabResult, Step, StepResult, StudentResult
 from queueviz.courses.models import Course
 from queueviz.courses.releases import is_released
@@ -35,7 +34,7 @@ _NOT_IN_NAMES = re.compile(r"[^\w-]+")
 
 
 def grades_csv(students: Iterable[StudentResult], link: Link) -> str:
-    """`link`: the address of a sandbox's journal, by its slug."""
+    """Return `grades.csv`.  `link`: returns the address of a sandbox's journal for its slug."""
     return _csv(
         COLUMNS,
         (
@@ -89,8 +88,11 @@ def grades_json(course: Course, students: Iterable[StudentResult], link: Link) -
     return json.dumps(whole, ensure_ascii=False, indent=2)
 
 
-def gradescope(course: Course, student: StudentResult) -> dict[str, Any]:
-    """A `results.json`: its score is the sum of its tests.  Students see it there when they see it here."""
+def gradescope(course: Course, student: StudentResult) -> dict[str, object]:
+    """Return the `results.json` of a student for Gradescope; its score is the sum of its tests.
+
+    Students see the score there when they see it here.
+    """
     visibility = VISIBLE if is_released(course) else LATER[Course.Feedback(course.feedback)]
     return {
         "visibility": visibility,
@@ -114,11 +116,11 @@ def gradescope(course: Course, student: StudentResult) -> dict[str, Any]:
     }
 
 
-def exercism(result: LabResult) -> dict[str, Any]:
-    """A `results.json` of one lab; `task_id` is the number of the step."""
+def exercism(result: LabResult) -> dict[str, object]:
+    """Return the `results.json` of one lab for Exercism; `task_id` is the number of the step."""
     if not result.begun:
         return {"version": EXERCISM_VERSION, "status": "error", "message": "This lab was not begun.", "tests": []}
-    tests: list[dict[str, Any]] = []
+    tests: list[dict[str, object]] = []
     for step in result.steps:
         is_met = step.met is not None
         tests.append(
@@ -148,18 +150,21 @@ def exercism_zip(students: Iterable[StudentResult]) -> bytes:
 
 
 def folder_of(student: StudentResult) -> str:
-    """Return a folder name unique for any pseudonym, and inside the directory of unpacking."""
+    """Return a folder name that is unique for any pseudonym and stays inside the directory of unpacking."""
     return f"{student.number}-{_NOT_IN_NAMES.sub('_', student.pseudonym)}"
 
 
 def at(at_ms: int) -> str:
-    """Return ISO 8601 to the second, in UTC; a time outside the calendar (in a forged journal) in milliseconds."""
+    """Return the time in ISO 8601 to the second, in UTC.
+
+    A time outside the calendar (in a forged journal) is returned in milliseconds.
+    """
     if not FIRST_MS <= at_ms <= LAST_MS:
         return f"{at_ms} ms"
     return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="seconds")
 
 
-def _lab(result: LabResult, link: Link) -> dict[str, Any]:
+def _lab(result: LabResult, link: Link) -> dict[str, object]:
     return {
         "lab": result.lab.slug,
         "number": result.lab.number,
@@ -175,7 +180,7 @@ def _lab(result: LabResult, link: Link) -> dict[str, Any]:
     }
 
 
-def _step(step: StepResult) -> dict[str, Any]:
+def _step(step: StepResult) -> dict[str, object]:
     met = step.met
     return {
         "step": step.number,
@@ -189,7 +194,7 @@ def _step(step: StepResult) -> dict[str, Any]:
 
 
 def _of_step(step: StepResult) -> tuple[str, ...]:
-    """met at, prediction, truth, hints."""
+    """Return the cells of a step in `grades.csv`: met at, prediction, truth, hints."""
     if step.met is None:
         return "", "", "", ""
     return at(step.met["at_ms"]), step.met["given"] or "", step.met["truth"] or "", str(step.met["hints"])
@@ -200,7 +205,7 @@ def _line(step: StepResult) -> str:
 
 
 def _said(met: Step) -> str:
-    predicted = "" if met["given"] is None else f"Predicted {met['given']}, it was {met['truth']}. "
+    predicted = "" if met["given"] is None else f"Predicted: {met['given']}. Actual: {met['truth']}. "
     return predicted + ("" if not met["hints"] else f"Hints: {met['hints']}.")
 
 
@@ -212,7 +217,7 @@ def _csv(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     return text.getvalue()
 
 
-def _zip(files: Iterator[tuple[str, dict[str, Any]]]) -> bytes:
+def _zip(files: Iterator[tuple[str, dict[str, object]]]) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files:

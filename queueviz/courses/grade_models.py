@@ -1,4 +1,4 @@
-"""The grade of each submission, and the results of a course's regrades."""
+"""Database rows of each submission's grade, and of a course's regrades."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from queueviz.courses.models import Course, Submission
 
 
 class Grade(models.Model):
-    """The grade of the attempt that counts: as noted live, or as a published regrade computed it.
+    """The grade of a submission's best attempt: as graded live, or as a published regrade computed it.
 
     `steps`: the steps met, each with `step`, `at_ms`, `given`, `truth`, `accurate`, `hints`.  `receipts`: the
     server's receipts for each answer, by number of the attempt, with `step`, `part`, `seq`, `digest`.
@@ -26,7 +26,7 @@ class Grade(models.Model):
 
 
 class Regrade(models.Model):
-    """One regrade of a course; the newest counts.
+    """One regrade of a course; the newest is valid.
 
     `found`: the results to publish by number of the submission, `attempt`, `exam`, `score`, `finished`, `steps`;
     `differences`: rows of `regrading.Difference`.

@@ -1,11 +1,11 @@
-"""Grades of a course's students: one result a student, lab and step (`releases`: when students see theirs).
+"""Grades of a course's students, by student, lab and step (`releases`: when students see their grades).
 
-A grade is noted while a student works, from the engine's lab row.  A published regrade (`regrading`) replaces it.
+A grade is stored while a student works, from the engine's lab row.  A published regrade (`regrading`) replaces it.
 """
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 from django.utils import timezone
 
@@ -21,7 +21,7 @@ MOST_SCORE = 100
 
 
 class Step(TypedDict):
-    """A step that is met; as `Grade.steps` has it.  `at_ms`: of the sandbox's clock."""
+    """A step that the student has met, as in `Grade.steps`.  `at_ms`: time of the sandbox's clock."""
 
     step: int
     at_ms: int
@@ -31,8 +31,17 @@ class Step(TypedDict):
     hints: int
 
 
+class Receipt(TypedDict):
+    """The server's receipt of an answer, as in `Grade.receipts`."""
+
+    step: int
+    part: str
+    seq: int
+    digest: str
+
+
 class StepResult(NamedTuple):
-    """`met`: None before the step is."""
+    """The result of a step.  `met`: None until the student has met the step."""
 
     number: int
     title: str
@@ -41,9 +50,10 @@ class StepResult(NamedTuple):
 
 
 class LabResult(NamedTuple):
-    """The result of a lab.  `slug`: of the sandbox; None: it was not begun, or is gone.
+    """The result of a student in a lab.
 
-    `regraded_at`: None: as it was graded live.
+    `slug`: of the sandbox; None: the lab was not begun, or the sandbox is deleted.  `regraded_at`: None: the result
+    is that of live grading.
     """
 
     lab: Lab
@@ -66,7 +76,10 @@ class LabResult(NamedTuple):
 
 
 class StudentResult(NamedTuple):
-    """`name`: the teacher's own, blank where there is none.  `labs`: all of the course, in its order."""
+    """The results of a student.
+
+    `name`: from the teacher's roster, or blank.  `labs`: all of the course, in its order.
+    """
 
     number: int
     pseudonym: str
@@ -75,12 +88,12 @@ class StudentResult(NamedTuple):
 
     @property
     def score(self) -> int:
-        """The sum over the labs."""
+        """The sum of the scores of all labs."""
         return sum(result.score for result in self.labs)
 
 
 def results_of(course: Course, enrolment: Enrolment | None = None) -> list[StudentResult]:
-    """Return the results of all students with a place, in the order in which they joined; or of one student."""
+    """Return the results of all enrolled students, in the order in which they joined; or of one student."""
     places = course.enrolments.filter(removed_at__isnull=True).order_by("pk")
     if enrolment is not None:
         places = places.filter(pk=enrolment.pk)
@@ -100,7 +113,7 @@ def results_of(course: Course, enrolment: Enrolment | None = None) -> list[Stude
 
 
 def note(submission: Submission, row: LabRow) -> None:
-    """Update the grade from the engine's row: the best attempt counts, and each answer's receipt is kept."""
+    """Update the grade from the engine's lab row.  The best attempt counts, and each answer's receipt is kept."""
     grade = Grade.objects.filter(submission=submission).first()
     if grade is not None and not _noted(grade, row):
         return
@@ -131,7 +144,7 @@ def steps_of(row: LabRow) -> list[Step]:
 
 
 def _noted(grade: Grade, row: LabRow) -> bool:
-    """Copy the row into the grade and return whether anything changed."""
+    """Copy the lab row into the grade; return True if anything changed."""
     before = (grade.attempt, grade.exam, grade.score, grade.steps, grade.receipts)
     if row["score"] > grade.score or (row["attempt"] == grade.attempt and row["score"] == grade.score):
         grade.attempt, grade.exam, grade.score, grade.steps = row["attempt"], row["exam"], row["score"], steps_of(row)
@@ -139,13 +152,16 @@ def _noted(grade: Grade, row: LabRow) -> bool:
     return before != (grade.attempt, grade.exam, grade.score, grade.steps, grade.receipts)
 
 
-def _receipts(kept: Mapping[str, Any], row: LabRow) -> dict[str, Any]:
-    """Return the receipts with the new ones added.  None is removed: a journal changed later has other digests."""
+def _receipts(kept: Mapping[str, list[Receipt]], row: LabRow) -> dict[str, list[Receipt]]:
+    """Return the kept receipts with the new ones of the row added.
+
+    Kept receipts are never replaced: a journal changed later has other digests.
+    """
     name = str(row["attempt"])
     known = kept.get(name, [])
     left = MOST_RECEIPTS - sum(map(len, kept.values()))
     added = [
-        {"step": receipt["step"], "part": receipt["part"], "seq": int(receipt["seq"]), "digest": receipt["digest"]}
+        Receipt(step=receipt["step"], part=receipt["part"], seq=int(receipt["seq"]), digest=receipt["digest"])
         for receipt in row["receipts"]
         if not known or int(receipt["seq"]) > known[-1]["seq"]
     ][:left]

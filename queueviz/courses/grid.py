@@ -1,13 +1,13 @@
-"""The grid of a course: one row a student, from the database and the sandbox's tile."""
+"""The teacher's live grid of a course: one row per student, from the database and the sandbox's tile."""
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 from django.utils import timezone
 
-from queueviz.courses.differing import Difference, differences
 from queueviz.courses.models import Course, Submission
+from queueviz.courses.outliers import Difference, differences
 from queueviz.slugs import root_of
 from sandbox.queries.rows.tile import TileRow
 
@@ -17,9 +17,10 @@ STUCK_AFTER = 3  # the same mistakes in a row
 
 
 class Student(NamedTuple):
-    """A student's row in the database.  `slug`: the sandbox of the newest submission; None: none is begun.
+    """A student's data from the database.
 
-    `asks_since`: when the hand was raised; `seen_at`: when the student's page was last open.
+    `slug`: the sandbox of the newest submission; None: no lab is begun.  `asks_since`: when the hand was raised;
+    `seen_at`: when the student's page was last open.
     """
 
     number: int
@@ -32,9 +33,9 @@ class Student(NamedTuple):
 
 
 class GridRow(TypedDict):
-    """A tile of the grid.  `state`: working, idle, stuck, asking, done, cut, waiting (nothing is begun).
+    """A tile of the grid.  `state`: working, idle, stuck, asking, done, cut, waiting (no lab is begun).
 
-    `since_ms`: by the server's clock; None if unknown.  `shown`: whether `strips` are of now.
+    `since_ms`: by the server's clock; None if unknown.  `shown`: True if `strips` are current.
     """
 
     name: str
@@ -75,7 +76,10 @@ def students_of(course: Course) -> list[Student]:
 
 
 class Grid:
-    """The last tile of each student's sandbox, kept so that the grid has a picture while a sandbox cannot be read."""
+    """The state of one course's grid.
+
+    It keeps the last tile of each student's sandbox, so that the grid has a picture while a sandbox cannot be read.
+    """
 
     def __init__(self, labs: int) -> None:
         self._labs = labs
@@ -86,7 +90,10 @@ class Grid:
     def rows(
         self, students: list[Student], tiles: Mapping[str, TileRow], now: datetime | None = None
     ) -> dict[str, GridRow]:
-        """`tiles`: of those sandboxes that are awake."""
+        """Return a grid row for each student, by the student's number.
+
+        `tiles`: the current tiles of the sandboxes that are awake.
+        """
         now = now or timezone.now()
         for slug, tile in tiles.items():
             self._note(slug, tile, now)
@@ -128,7 +135,10 @@ class Grid:
         }
 
     def _state(self, student: Student, tile: TileRow | None, now: datetime) -> tuple[str, datetime | None]:
-        """Return the first state that holds: a question comes before all others, a cut connection before idle."""
+        """Return the student's state, and since when.
+
+        The first state that holds counts: a question comes before all others, a cut connection before idle.
+        """
         slug = student.slug
         if student.asks_since is not None:
             return "asking", student.asks_since
@@ -159,6 +169,6 @@ def _ms(at: datetime | None) -> int | None:
     return None if at is None else round(at.timestamp() * 1000)
 
 
-def frame(course: Course, rows: Mapping[str, GridRow]) -> dict[str, Any]:
-    """Return the content of `grid/<course>`: a map of rows, so that a delta has only changes."""
+def frame(course: Course, rows: Mapping[str, GridRow]) -> dict[str, object]:
+    """Return the content of the channel `grid/<course>`: a map of rows, so that a delta has only changes."""
     return {"course": {"title": course.title, "students": len(rows), **counts(rows)}, "tiles": dict(rows)}

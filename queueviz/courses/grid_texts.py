@@ -1,21 +1,21 @@
-"""Words of the live grid, for the first paint and for the browser."""
-
-from typing import Any
+"""Texts of the live grid, for the first paint and for the browser."""
 
 from django.utils.translation import gettext_lazy as _
 
-STATES: dict[str, Any] = {
+from queueviz.texts import Texts
+
+STATES: Texts = {
     "stuck": _("stuck"),
     "asking": _("asking"),
     "idle": _("idle"),
     "working": _("working"),
     "done": _("done"),
     "cut": _("disconnected"),
-    "waiting": _("not begun"),
+    "waiting": _("not started"),
 }
 """In the order of need: who is stuck is seen first."""
 
-BROADCASTS: dict[str, Any] = {
+BROADCASTS: Texts = {
     "crash_member": _("Crash one member"),
     "slow_message": _("Make one message slow"),
     "hang_broker": _("Hang a broker"),
@@ -25,24 +25,24 @@ BROADCASTS: dict[str, Any] = {
 }
 """What can be broadcast, by kind of intervention."""
 
-DONE: dict[str, Any] = {
+DONE: Texts = {
     **BROADCASTS,
     "freeze": _("Freeze all"),
-    "release": _("Go on"),
+    "release": _("Continue"),
     "heal": _("Heal all"),
     "take_over": _("Take control"),
-    "give_back": _("Give control back"),
+    "give_back": _("Return control"),
 }
 
-HELD: dict[str, Any] = {
-    "hold.frozen": _("Your teacher has stopped time for everybody. It goes on for all together."),
-    "hold.acts": _("Your teacher is acting here. You can read and answer."),
-    "hold.coming": _("In {s} s from your teacher: {what}"),
+HELD: Texts = {
+    "hold.frozen": _("Your teacher stopped time for all students. Time resumes for all of you together."),
+    "hold.acts": _("Your teacher controls this sandbox. You can read and answer."),
+    "hold.coming": _("From your teacher in {s} s: {what}"),
     **{f"hold.{kind}": word for kind, word in DONE.items()},
 }
 """What a student is shown of it."""
 
-WORDS: dict[str, Any] = {
+WORDS: Texts = {
     **{f"grid.{state}": word for state, word in STATES.items()},
     "grid.since": _("{state} {age}"),
     "grid.sort": _("Sort now, moves {n}"),
@@ -55,14 +55,14 @@ WORDS: dict[str, Any] = {
     **{f"grid.did.{kind}": word for kind, word in DONE.items()},
     "grid.preview": _("{n} sandboxes"),
     "grid.preview_asleep": _("{n} sandboxes, {asleep} asleep skipped"),
-    "grid.sent": _("{what}: {done} sandboxes, {late} ms late at most"),
+    "grid.sent": _("{what}: {done} sandboxes, at most {late} ms late"),
     "grid.skipped": _("{n} asleep skipped"),
-    "grid.refused": _("not in {n}: {why}"),
+    "grid.refused": _("not done in {n}: {why}"),
     "grid.in": _("In {s} s"),
     "grid.frozen": _("time stopped"),
     "grid.acts": _("{who} acts"),
     "grid.differs": _("≠ #{seq}"),
-    "grid.differs_why": _("{name} is {state} here since event #{seq}; with {others} others it is {usual}."),
+    "grid.differs_why": _("{name} is {state} here since event #{seq}; for {others} other students it is {usual}."),
     "grid.member": _("{who}: {state}"),
     "grid.place": _("Student {n}"),
     "grid.newly_stuck": _("{name} is stuck"),

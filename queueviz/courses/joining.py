@@ -1,4 +1,4 @@
-"""Taking a place in a course: by its code, and on another device by the student's own link."""
+"""Joining a course: by its code, and on another device by the student's personal link."""
 
 import re
 import secrets
@@ -8,8 +8,8 @@ from queueviz.access.database_limits import one_at_a_time
 from queueviz.access.policy import SEATS
 from queueviz.access.rate_limits import Rate
 from queueviz.access.visitor import Visitor, digest
+from queueviz.courses.course_access import place_in
 from queueviz.courses.models import CODE_LENGTH, Course, Enrolment
-from queueviz.courses.visits import place_in
 from sandbox.kernel.errors import ActionRefused
 
 LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ"  # no I, L, O: they are misread on a projector
@@ -48,18 +48,18 @@ PSEUDONYMS = (
     "Wren",
 )
 PSEUDONYM_CHARS = 32
-GUESSES = Rate(0.2, 40, what="codes that are no course's")  # a room behind one address, with its typing errors
+GUESSES = Rate(0.2, 40, what="invalid course codes")  # a room behind one address, with its typing errors
 LOOKS = Rate(5, 240, what="codes")  # right or wrong: half of all codes take an address 170 days
-JOINS = Rate(2, 120, what="places taken")
+JOINS = Rate(2, 120, what="course joins")
 
 
 def new_code() -> str:
-    """Return six letters that can be read from a projection; there are 148 million codes."""
+    """Return a random code of six letters that are easy to read from a projection; there are 148 million codes."""
     return "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))
 
 
 def join(visitor: Visitor, code: str, pseudonym: str = "") -> Enrolment:
-    """Return the visitor's place in the course of this code; a visitor with a place keeps it.
+    """Return the visitor's enrolment in the course with this code.  A visitor who has joined keeps the enrolment.
 
     Raises ActionRefused: 404 no course has this code, 409 it is closed or full, 422 the pseudonym is taken or cannot
     be shown, 429 too fast.
@@ -76,21 +76,24 @@ def join(visitor: Visitor, code: str, pseudonym: str = "") -> Enrolment:
 
 
 def new_place(course: Course, secret: str, requested: str = "") -> Enrolment:
-    """Return a new place for this secret.  Raises ActionRefused: 409 the course is full, 422 the pseudonym is taken."""
+    """Return a new enrolment with this secret.
+
+    Raises ActionRefused: 409 the course is full, 422 the pseudonym is taken.
+    """
     with one_at_a_time(f"places in course {course.pk}"):
         taken = set(course.enrolments.values_list("pseudonym", flat=True))
         if course.enrolments.filter(removed_at__isnull=True).count() >= course.most_students:
             raise ActionRefused(
                 409,
                 "All {most} places of this course are taken.",
-                "Ask the teacher for another one.",
+                "Ask the teacher for another place.",
                 most=course.most_students,
             )
         if requested in taken:
             raise ActionRefused(
                 422,
-                "{pseudonym} is taken in this course.",
-                "Choose another one.",
+                "{pseudonym} is already used in this course.",
+                "Choose another value.",
                 field="pseudonym",
                 pseudonym=requested,
             )
@@ -98,31 +101,34 @@ def new_place(course: Course, secret: str, requested: str = "") -> Enrolment:
 
 
 def secret_of(visitor: Visitor, course: Course) -> str | None:
-    """Return the secret in the student's own link."""
+    """Return the secret of the browser's enrolment in the course, which the personal link contains.  None if absent."""
     secret: str | None = visitor.session.get(SEATS, {}).get(course.slug)
     return secret
 
 
 def leave(visitor: Visitor, course: Course) -> None:
-    """Remove the browser's place from its session."""
+    """Remove the secret of the browser's enrolment from its session."""
     held = visitor.session.get(SEATS, {})
     visitor.session[SEATS] = {slug: secret for slug, secret in held.items() if slug != course.slug}
 
 
 def take(visitor: Visitor, secret: str) -> Enrolment:
-    """Go on at this browser.  Raises ActionRefused (404) where the link is no student's, or is one no more."""
+    """Return the enrolment of a personal link's secret and store the secret in this browser's session.
+
+    Raises ActionRefused (404) if the secret belongs to no enrolment, or to a removed one.
+    """
     enrolment = (
         Enrolment.objects.filter(digest=digest(secret), removed_at__isnull=True).select_related("course").first()
     )
     if enrolment is None:
         GUESSES.demand(visitor.address)
-        raise ActionRefused(404, "This link leads to no place in a course.", "Ask the teacher for a new one.")
+        raise ActionRefused(404, "This link does not open a place in a course.", "Ask the teacher for a new link.")
     keep(visitor, enrolment.course, secret)
     return enrolment
 
 
 def _of_code(visitor: Visitor, code: str) -> Course:
-    """Return the course with this code; case, blanks and hyphens are ignored.
+    """Return the course with this code; case, blanks and hyphens are ignored.  Raises ActionRefused (404).
 
     Wrong codes from other students at the same address do not block a right one.  A flood of guesses is refused.
     """
@@ -134,7 +140,7 @@ def _of_code(visitor: Visitor, code: str) -> Course:
         raise ActionRefused(
             404,
             "No course has the code {code}.",
-            "It has six letters: look at it again.",
+            "A code has six letters: check the code that you entered.",
             field="code",
             code=letters[:CODE_LENGTH] or "–",
         )
@@ -142,13 +148,13 @@ def _of_code(visitor: Visitor, code: str) -> Course:
 
 
 def _clean(pseudonym: str) -> str:
-    """One line that can be shown.  Raises ActionRefused (422)."""
+    """Return the pseudonym as one printable line.  Raises ActionRefused (422)."""
     text = " ".join(unicodedata.normalize("NFC", pseudonym).split())
     if len(text) > PSEUDONYM_CHARS or any(unicodedata.category(char)[0] == "C" for char in text):
         raise ActionRefused(
             422,
             "A pseudonym has at most {most} characters.",
-            "Choose a shorter one.",
+            "Choose a shorter pseudonym.",
             field="pseudonym",
             most=PSEUDONYM_CHARS,
         )
@@ -166,6 +172,6 @@ def _free(taken: set[str]) -> str:
 
 
 def keep(visitor: Visitor, course: Course, secret: str) -> None:
-    """Keep the secret in the browser's session; the oldest place is dropped if there are too many."""
+    """Store the secret in the browser's session.  If there are too many, the oldest one is dropped."""
     seats = {slug: held for slug, held in visitor.session.get(SEATS, {}).items() if slug != course.slug}
     visitor.session[SEATS] = dict([*seats.items(), (course.slug, secret)][-MOST_SEATS:])

@@ -1,4 +1,4 @@
-"""Courses, places in them, and the sandbox of each lab of each student (catalogue 8)."""
+"""Database rows of courses, enrolments, and the sandbox of each lab of each student (catalogue 8)."""
 
 from django.conf import settings
 from django.db import models
@@ -11,12 +11,12 @@ TIME_FACTORS = (1.0, 1.5, 2.0)
 
 
 class Course(models.Model):
-    """A course.  `code`: the code students type to join; none: it is closed to visitors without a place."""
+    """A course.  `code`: the code that students type to join; None: new students cannot join."""
 
     class Feedback(models.TextChoices):
         AT_ONCE = "at_once", _("at once")
-        AT_END = "at_end", _("when it is due")
-        ON_RELEASE = "on_release", _("when it is released")
+        AT_END = "at_end", _("at the due date of the course")
+        ON_RELEASE = "on_release", _("at the release of the results")
 
     slug = models.CharField(max_length=64, unique=True)
     title = models.CharField(max_length=80)
@@ -35,9 +35,9 @@ class Course(models.Model):
 
 
 class Enrolment(models.Model):
-    """A student's place in a course.  `digest`: SHA-256 of the secret that browsers and the personal link have.
+    """A student's enrolment in a course.  `digest`: SHA-256 of the secret in browser sessions and the personal link.
 
-    `name`: from the teacher's roster, shown to the teacher alone; blank where none is wanted.
+    `name`: from the teacher's roster, shown only to the teacher; may be blank.
     """
 
     course = models.ForeignKey(Course, on_delete=models.CASCADE, related_name="enrolments")
@@ -61,7 +61,7 @@ class Enrolment(models.Model):
 class Submission(models.Model):
     """A student's work on one lab of a course: its sandbox, and its last known progress.
 
-    The journal of the sandbox is what counts; these fields are for lists, also while it sleeps.
+    The journal of the sandbox decides the grade.  These fields are for lists, also while the sandbox sleeps.
     """
 
     enrolment = models.ForeignKey(Enrolment, on_delete=models.CASCADE, related_name="submissions")

@@ -1,4 +1,4 @@
-"""The pace of a course in its labs: students may go up to the step that the teacher has opened."""
+"""The pace of a course in its labs: students may work up to the step that the teacher has opened."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,10 @@ from sandbox.labs.lab import Lab
 
 
 class PaceRow(NamedTuple):
-    """The open part of a lab.  `until`: None where no limit is set; `next`: the step that opens next."""
+    """The open part of a lab.
+
+    `until`: the last open step; None: no limit is set.  `next`: the step that opens next; None: all are open.
+    """
 
     lab: Lab
     title: str
@@ -25,17 +28,17 @@ class PaceRow(NamedTuple):
 
 
 def unlock(course: Course, lab: str, step: int | None) -> None:
-    """Open this lab's steps up to `step`, 0 for none; None: all of them, as each student comes to them.
+    """Open this lab's steps up to `step`, 0 for none.  None removes the limit.
 
-    Raises ActionRefused: 404 it is none of the course's labs, 422 it has no such step.
+    Raises ActionRefused: 404 the course does not have the lab, 422 the lab does not have the step.
     """
     if lab not in course.labs or lab not in LABS:
-        raise ActionRefused(404, "This course does not have lab {lab}.", "Choose among its own.", lab=lab[:48])
+        raise ActionRefused(404, "This course does not have lab {lab}.", "Choose a lab of this course.", lab=lab[:48])
     if step is not None and not 0 <= step <= len(LABS[lab].steps):
         raise ActionRefused(
             422,
             "Lab {lab} has {steps} steps.",
-            "Choose one of them.",
+            "Choose one of the listed options.",
             field="step",
             lab=LABS[lab].number,
             steps=len(LABS[lab].steps),
@@ -48,7 +51,7 @@ def unlock(course: Course, lab: str, step: int | None) -> None:
 
 
 def rows(course: Course) -> list[PaceRow]:
-    """Return the labs in the order of the course."""
+    """Return the open part of each lab, in the order of the course."""
     step_rows = []
     for lab in (LABS[slug] for slug in course.labs if slug in LABS):
         until, steps = course.open_until.get(lab.slug), len(lab.steps)
@@ -65,14 +68,14 @@ def rows(course: Course) -> list[PaceRow]:
 
 
 def is_closed(course: Course, lab: str, step: int) -> bool:
-    """Return whether the step is still closed to students."""
+    """Return True if the step is still closed to students."""
     until = course.open_until.get(lab)
     return until is not None and step > until
 
 
 def demand(target: Sandbox | Cluster, role: Role, action: Action) -> None:
-    """Raises ActionRefused (409) where a student answers a step that is not open yet, or asks for its hint."""
+    """Raise ActionRefused (409) if a student answers a step that is not open yet, or requests its hint."""
     if role != "student" or not isinstance(target, Sandbox) or not isinstance(action, AnswerStep | TakeHint):
         return
     if target.course is not None and is_closed(target.course, action.lab, action.step):
-        raise ActionRefused(409, "Your teacher opens step {step}.", "Wait until it is open.", step=action.step)
+        raise ActionRefused(409, "Your teacher opens step {step}.", "Wait until the step is open.", step=action.step)

@@ -1,4 +1,4 @@
-"""A poll's question and answers from the prediction that a step of a lab asks for."""
+"""Drafts of polls from the predictions that steps of labs ask for."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ LETTERS = "ABCDEF"
 
 
 class Draft(NamedTuple):
-    """`answers`: as many pairs of value and sentence as a poll may have; blank ones are the teacher's to fill in."""
+    """A draft of a poll.  `answers`: pairs of value and sentence, as many as a poll may have; unused ones are blank."""
 
     question: str
     answers: list[tuple[str, str]]

@@ -1,4 +1,4 @@
-"""The life of a poll: asked, moved from state to state, voted on, and counted once it is revealed.
+"""The life of a poll: creation, changes of state, votes, and the results after the reveal.
 
 There are no counts by answer before the reveal: until then only the number of votes is public.
 """
@@ -28,7 +28,7 @@ ORDER = list(Poll.State)
 
 
 class Counted(NamedTuple):
-    """The votes for one answer in both rounds."""
+    """The number of votes for one answer in both rounds."""
 
     answer: Answer
     first: int
@@ -53,34 +53,41 @@ def newest(course: Course) -> Poll | None:
 
 
 def find(course: Course, number: int) -> Poll:
-    """Raises ActionRefused (404)."""
+    """Return the course's poll with this number.  Raises ActionRefused (404)."""
     poll = course.polls.filter(number=number).first()
     if poll is None:
-        raise ActionRefused(404, "This course has no question {number}.", "Open its poll again.", number=number)
+        raise ActionRefused(
+            404, "This course has no question {number}.", "Open the polls of the course again.", number=number
+        )
     return poll
 
 
 def ask(course: Course, question: str, answers: list[tuple[str, str]]) -> Poll:
-    """A new poll, whose first vote is open.
+    """Create a poll, whose first vote is open.
 
-    Raises ActionRefused: 409 the last one is not revealed yet, 422 it cannot be asked like this, 429 too many.
+    Raises ActionRefused: 409 the last one is not revealed yet, 422 question or answers are invalid, 429 too many.
     """
     text, choices = _question(question), _choices(answers)
     with one_at_a_time(f"polls of {course.pk}"):
         last = newest(course)
         if last is not None and not last.is_revealed:
             raise ActionRefused(
-                409, "Question {number} is not revealed yet.", "Take it to its end, or drop it.", number=last.number
+                409,
+                "Question {number} is not revealed yet.",
+                "Finish the steps of the question, or drop the question.",
+                number=last.number,
             )
         if course.polls.count() >= MOST_POLLS:
-            raise ActionRefused(429, "This course has had {most} questions.", "Begin another course.", most=MOST_POLLS)
+            raise ActionRefused(
+                429, "This course already has {most} questions.", "Start another course.", most=MOST_POLLS
+            )
         return course.polls.create(
             number=1 if last is None else last.number + 1, question=text, answers=[list(each) for each in choices]
         )
 
 
 def advance(course: Course, number: int, to: str, shown: str = "") -> None:
-    """Move the poll to the next state, which `to` names: a second press does not move it again.
+    """Move the poll to its next state, which `to` must name.  So a second press does not move the poll again.
 
     `shown`, with the reveal: the answer the run showed, or `none`.  Raises ActionRefused: 409 if another state is
     next, 422 without the answer the run showed.
@@ -89,15 +96,15 @@ def advance(course: Course, number: int, to: str, shown: str = "") -> None:
         poll = find(course, number)
         if poll.is_revealed:
             raise ActionRefused(
-                409, "Question {number} is revealed: nothing comes after that.", "Ask the next question.", number=number
+                409, "Question {number} is revealed: no step follows.", "Ask the next question.", number=number
             )
         state = Poll.State(poll.state)
         following = ORDER[ORDER.index(state) + 1]
         if to != following:
             raise ActionRefused(
                 409,
-                "Question {number} is at “{state}”.",
-                "Its next step is “{step}”.",
+                "Question {number} is in the state “{state}”.",
+                "The next step of the question is “{step}”.",
                 number=number,
                 state=state.label,
                 step=following.label,
@@ -114,13 +121,13 @@ def drop(course: Course, number: int) -> None:
         poll = find(course, number)
         if poll.is_revealed:
             raise ActionRefused(
-                409, "Question {number} is revealed, and stays.", "Ask the next question.", number=number
+                409, "Question {number} is revealed and cannot be dropped.", "Ask the next question.", number=number
             )
         poll.delete()
 
 
 def vote(enrolment: Enrolment, number: int, round_: int, answer: int) -> Vote:
-    """The student's answer in this round; another one takes its place while the round is open.
+    """Store the student's answer in this round.  A later answer replaces it while the round is open.
 
     Raises ActionRefused: 409 this round is closed or not open yet, 422 there is no such answer, 429 too fast.
     """
@@ -132,10 +139,12 @@ def vote(enrolment: Enrolment, number: int, round_: int, answer: int) -> Vote:
             raise ActionRefused(
                 409,
                 "This vote is closed: your answer was not counted.",
-                "Open the question again, and see what is asked now.",
+                "Open the question again to see its current step.",
             )
         if not 0 <= answer < len(poll.answers):
-            raise ActionRefused(422, "This is none of the answers.", "Choose one of them.", field="answer")
+            raise ActionRefused(
+                422, "This is not one of the answers.", "Choose one of the listed options.", field="answer"
+            )
         made, _is_new = Vote.objects.update_or_create(
             poll=poll, enrolment=enrolment, round=round_, defaults={"answer": answer}
         )
@@ -152,15 +161,18 @@ def students(course: Course) -> int:
 
 
 def own(poll: Poll, enrolment: Enrolment) -> dict[int, int]:
-    """The student's answers, by round."""
+    """Return the student's answers by round."""
     return dict(poll.votes.filter(enrolment=enrolment).values_list("round", "answer"))
 
 
 def results(poll: Poll) -> Results:
-    """Raises ActionRefused (409) before the reveal."""
+    """Return the results of a poll.  Raises ActionRefused (409) before the reveal."""
     if not poll.is_revealed:
         raise ActionRefused(
-            409, "Question {number} is not revealed yet.", "Take it to its end, or drop it.", number=poll.number
+            409,
+            "Question {number} is not revealed yet.",
+            "Finish the steps of the question, or drop the question.",
+            number=poll.number,
         )
     by_student: dict[int, dict[int, int]] = {}
     votes = poll.votes.filter(enrolment__removed_at__isnull=True)
@@ -179,7 +191,10 @@ def _shown(poll: Poll, text: str) -> int | None:
         return None
     if text not in {str(at) for at in range(len(poll.answers))}:
         raise ActionRefused(
-            422, "It is not said yet what the run showed.", "Choose that answer, or none of them.", field="shown"
+            422,
+            "The answer that the run showed is not set yet.",
+            "Choose the answer that the run showed, or none of the answers.",
+            field="shown",
         )
     return int(text)
 
@@ -187,17 +202,17 @@ def _shown(poll: Poll, text: str) -> int | None:
 def _question(text: str) -> str:
     question = _line(text, QUESTION_CHARS, "question")
     if not question:
-        raise ActionRefused(422, "A poll needs a question.", "Write one.", field="question")
+        raise ActionRefused(422, "A poll needs a question.", "Enter a text.", field="question")
     return question
 
 
 def _choices(pairs: list[tuple[str, str]]) -> list[Answer]:
-    """Return the answers that are not blank."""
+    """Return the answers that are not blank.  Raises ActionRefused (422) if they are invalid."""
     if len(pairs) > MOST_ANSWERS:
         raise ActionRefused(
             422,
             "A poll has {fewest} to {most} answers.",
-            "Leave some out.",
+            "Remove some entries.",
             field="value",
             fewest=FEWEST_ANSWERS,
             most=MOST_ANSWERS,
@@ -210,7 +225,7 @@ def _choices(pairs: list[tuple[str, str]]) -> list[Answer]:
         raise ActionRefused(
             422,
             "A poll has {fewest} to {most} answers.",
-            "Write {fewest} or more.",
+            "Write {fewest} or more answers.",
             field="value",
             fewest=FEWEST_ANSWERS,
             most=MOST_ANSWERS,
@@ -220,24 +235,28 @@ def _choices(pairs: list[tuple[str, str]]) -> list[Answer]:
             raise ActionRefused(
                 422,
                 "“{sentence}” has no value.",
-                "Give it a number or a letter.",
+                "Give the answer a number or a letter.",
                 field="value",
                 sentence=answer.sentence,
             )
         if answer.value in [other.value for other in answers[:at]]:
             raise ActionRefused(
-                422, "Two answers are called {value}.", "Give each its own value.", field="value", value=answer.value
+                422,
+                "Two answers have the value {value}.",
+                "Give each answer its own value.",
+                field="value",
+                value=answer.value,
             )
     return answers
 
 
 def _line(text: str, most: int, field: str) -> str:
-    """One line that can be shown."""
+    """Return the text as one printable line.  Raises ActionRefused (422) if it is too long or cannot be displayed."""
     line = " ".join(unicodedata.normalize("NFC", text).split())
     if len(line) > most or any(unicodedata.category(char)[0] == "C" for char in line):
         raise ActionRefused(
             422,
-            "“{text}” is too long, or cannot be shown.",
+            "“{text}” is too long, or cannot be displayed.",
             "Use at most {most} characters.",
             field=field,
             text=line[:20],

@@ -1,4 +1,7 @@
-"""Polls: a question that a course answers twice, before and after it talks about it, and what a run then showed."""
+"""Database rows of polls.
+
+A course answers a poll's question twice, before and after a discussion; then a run shows the right answer.
+"""
 
 from typing import NamedTuple
 
@@ -21,7 +24,10 @@ class Answer(NamedTuple):
 
 
 class Poll(models.Model):
-    """`answers`: value and sentence of each; `shown`: which of them the run showed, from 0, known with the reveal."""
+    """A poll of a course.
+
+    `answers`: value and sentence of each; `shown`: the index of the answer that the run showed, set with the reveal.
+    """
 
     class State(models.TextChoices):
         """The states of a poll, in their only order."""
@@ -53,7 +59,7 @@ class Poll(models.Model):
 
     @property
     def round(self) -> int:
-        """The vote that is open, or was the last one."""
+        """The round whose vote is open, or was the last one: 1 or 2."""
         return 1 if self.state in (self.State.VOTE, self.State.HIDDEN, self.State.DISCUSS) else 2
 
     @property
@@ -66,7 +72,7 @@ class Poll(models.Model):
 
 
 class Vote(models.Model):
-    """A student's answer in one round, from 0."""
+    """A student's vote in one round.  `answer`: the index of the answer, from 0."""
 
     poll = models.ForeignKey(Poll, on_delete=models.CASCADE, related_name="votes")
     enrolment = models.ForeignKey(Enrolment, on_delete=models.CASCADE, related_name="votes")

@@ -6,8 +6,8 @@ from django.utils import timezone
 
 from queueviz.access.rate_limits import Rate
 from queueviz.access.visitor import Visitor
+from queueviz.courses.course_access import digests_of, place_in
 from queueviz.courses.models import Course, Enrolment
-from queueviz.courses.visits import digests_of, place_in
 
 NOTED_EVERY = timedelta(seconds=10)  # a page says every five seconds that it is there
 QUESTION_CHARS = 140
@@ -15,7 +15,7 @@ HANDS = Rate(0.5, 10, what="hands")  # of one student
 
 
 def note(visitor: Visitor) -> None:
-    """The pages of this browser are open: its places in courses are taken."""
+    """Record that a page of this browser's student is open now, in all courses of the browser."""
     digests = digests_of(visitor)
     if not digests:
         return
@@ -42,11 +42,11 @@ def lower(enrolment: Enrolment) -> None:
 
 
 def asks(visitor: Visitor, course: Course) -> bool | None:
-    """Return whether the visitor's own hand is up.  None: the visitor is not a student here."""
+    """Return True if the visitor's own hand is raised.  None: the visitor is not a student of this course."""
     enrolment = place_in(visitor, course)
     return None if enrolment is None else enrolment.asks_since is not None
 
 
 def hands(course: Course) -> list[Enrolment]:
-    """The longest wait first."""
+    """Return the students with a raised hand, the longest wait first."""
     return list(course.enrolments.filter(asks_since__isnull=False, removed_at__isnull=True).order_by("asks_since"))

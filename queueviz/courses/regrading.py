@@ -1,11 +1,11 @@
-"""A course graded again from its journals: what differs from the grades as they are, and their publication.
+"""Regrading of a course from its journals: the differences from the current grades, and their publication.
 
-`manage.py pipeline grading --course C` reads the journals on Spark; nothing changes before `publish`.
+`manage.py pipeline grading --course C` reads the journals on Spark.  `publish` is the only step that changes grades.
 """
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict, TypeVar
 
 from django.db import transaction
 from django.utils import timezone
@@ -26,7 +26,7 @@ UNTRUSTED = frozenset({"unread", "receipt", "lost", "rerun", "gone", "not_begun"
 
 
 class Difference(NamedTuple):
-    """One row; `kind`:
+    """A difference between a grade and its journal; `kind`:
 
     score      `live` is the grade, `found` what the journal is worth
     journal    `live` is what the journal has as a result, `found` what the checks say of the rest of it
@@ -49,43 +49,130 @@ class Difference(NamedTuple):
     found: str = ""
 
 
+class OfSandbox(TypedDict):
+    """A row of a table of the job `grading`."""
+
+    sandbox: str
+
+
+class AttemptRow(OfSandbox):
+    """A row of the table `attempts`."""
+
+    lab: str
+    attempt: int
+    exam: bool
+    met: int
+    steps: int
+    score: int
+    finished: bool
+
+
+class MetStepRow(OfSandbox):
+    """A row of the table `steps`."""
+
+    lab: str
+    attempt: int
+    step: int
+    at_ms: int
+    given: str | None
+    truth: str | None
+    accurate: bool | None
+    hints: int
+
+
+class RecordedReceipt(OfSandbox):
+    """A row of the table `receipts`."""
+
+    lab: str
+    attempt: int
+    seq: int
+    digest: str
+
+
+class RecordedDifference(OfSandbox):
+    """A row of the table `differences`."""
+
+    lab: str
+    step: int | None
+    live: str | None
+    found: str | None
+
+
+class UnreadJournal(OfSandbox):
+    """A row of the table `unread`."""
+
+    why: str
+
+
+class Tables(NamedTuple):
+    """The rows of all tables of the job `grading`, by sandbox."""
+
+    attempts: dict[str, list[AttemptRow]]
+    steps: dict[str, list[MetStepRow]]
+    receipts: dict[str, list[RecordedReceipt]]
+    differences: dict[str, list[RecordedDifference]]
+    unread: dict[str, list[UnreadJournal]]
+
+
+class Worth(TypedDict):
+    """The result of a submission in a regrade, which `publish` makes the grade."""
+
+    attempt: int
+    exam: bool
+    score: int
+    finished: bool
+    steps: list[Step]
+
+
 class Published(NamedTuple):
-    """The numbers of submissions: `changed` have another grade now, `went_on` were worked on since and keep theirs."""
+    """The numbers of submissions after `publish`.
+
+    `changed`: those with another grade now.  `went_on`: those with work since the regrade began, which keep their
+    grade.
+    """
 
     changed: int
     went_on: int
 
 
+R = TypeVar("R", bound=OfSandbox)
+
+
 def submissions_of(course: Course) -> list[Submission]:
-    """Return the submissions of students who have a place."""
+    """Return the submissions of enrolled students."""
     mine = Submission.objects.filter(enrolment__course=course, enrolment__removed_at__isnull=True)
     return list(mine.select_related("enrolment", "sandbox", "grade").order_by("enrolment_id", "pk"))
 
 
 def regrade(course: Course, result: Result, began_at: datetime, *, reruns: Mapping[str, str] | None = None) -> Regrade:
-    """Compare the results of `grading` with the grades; the older regrades of the course are deleted.
+    """Compare the results of the job `grading` with the grades and store the regrade.  Older regrades are deleted.
 
     `reruns`: by sandbox, the point from which a run that was executed again differs.  Raises CorruptRecord.
     """
-    tables = {name: _by_sandbox(result, name) for name in ("attempts", "steps", "receipts", "differences", "unread")}
-    worths: dict[str, Any] = {}
+    tables = Tables(
+        _by_sandbox(result, "attempts", AttemptRow),
+        _by_sandbox(result, "steps", MetStepRow),
+        _by_sandbox(result, "receipts", RecordedReceipt),
+        _by_sandbox(result, "differences", RecordedDifference),
+        _by_sandbox(result, "unread", UnreadJournal),
+    )
+    worths: dict[str, Worth] = {}
     differences: list[Difference] = []
     for work in submissions_of(course):
         slug = "" if work.sandbox is None else work.sandbox.slug
-        rows = {name: table.get(slug, []) for name, table in tables.items()}
-        best = _best(rows["attempts"], work.lab)
-        mine = _differences(work, best, rows, (reruns or {}).get(slug))
+        best = _best(tables.attempts.get(slug, []), work.lab)
+        mine = _differences(work, best, tables, (reruns or {}).get(slug))
         differences += [
             *mine[:MOST_OF_ONE],
             *([_of(work, "more", found=str(len(mine) - MOST_OF_ONE))] if len(mine) > MOST_OF_ONE else []),
         ]
         if best is not None and not any(difference.kind in UNTRUSTED for difference in mine):
-            worths[str(work.pk)] = _worth(best, rows["steps"])
+            worths[str(work.pk)] = _worth(best, tables.steps.get(slug, []))
     made = Regrade.objects.create(
         course=course,
         began_at=began_at,
         found=worths,
-        attempts=sum(map(len, tables["attempts"].values())),
+        attempts=sum(map(len, tables.attempts.values())),
         differences=[difference._asdict() for difference in differences],
     )
     kept = course.regrades.values_list("pk", flat=True)[:KEPT_REGRADES]
@@ -98,7 +185,7 @@ def newest(course: Course) -> Regrade | None:
 
 
 def publish(made: Regrade) -> Published:
-    """Make its results the grades, except for submissions with work since it began."""
+    """Make the results of the regrade the grades, except for submissions with work since the regrade began."""
     changed = went_on = 0
     with transaction.atomic():
         for work in submissions_of(made.course):
@@ -122,18 +209,17 @@ def publish(made: Regrade) -> Published:
     return Published(changed, went_on)
 
 
-def _differences(
-    work: Submission, best: Mapping[str, Any] | None, rows: Mapping[str, list[dict[str, Any]]], rerun: str | None
-) -> list[Difference]:
+def _differences(work: Submission, best: AttemptRow | None, tables: Tables, rerun: str | None) -> list[Difference]:
     if work.sandbox is None:
         return [_of(work, "gone")]
-    if rows["unread"]:
-        return [_of(work, "unread", found=rows["unread"][0]["why"])]
+    slug = work.sandbox.slug
+    if unread := tables.unread.get(slug):
+        return [_of(work, "unread", found=unread[0]["why"])]
     differences: list[Difference] = []
-    for row in rows["differences"]:
+    for row in tables.differences.get(slug, []):
         kind = "unwritten" if row["live"] is None else "journal"
         differences.append(_of(work, kind, row["step"], row["live"] or "", row["found"] or "", lab=row["lab"]))
-    differences += _changed_answers(work, rows["attempts"], rows["receipts"])
+    differences += _changed_answers(work, tables.attempts.get(slug, []), tables.receipts.get(slug, []))
     if rerun is not None:
         differences.append(_of(work, "rerun", found=rerun))
     if best is None:
@@ -153,9 +239,12 @@ def _differences(
 
 
 def _changed_answers(
-    work: Submission, attempts: Iterable[Mapping[str, Any]], rows: Iterable[Mapping[str, Any]]
+    work: Submission, attempts: Iterable[AttemptRow], rows: Iterable[RecordedReceipt]
 ) -> list[Difference]:
-    """The first answer of each attempt that the journal has not as it was received; all later digests differ too."""
+    """Return the first answer of each attempt whose digest in the journal differs from the receipt.
+
+    All later digests differ too.  An attempt that the journal does not have is `lost`.
+    """
     grade: Grade | None = getattr(work, "grade", None)
     begun = {row["attempt"] for row in attempts if row["lab"] == work.lab}
     recorded = {(row["attempt"], row["seq"]): row["digest"] for row in rows if row["lab"] == work.lab}
@@ -172,7 +261,7 @@ def _changed_answers(
     return differences
 
 
-def _worth(best: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def _worth(best: AttemptRow, rows: Iterable[MetStepRow]) -> Worth:
     steps: list[Step] = [
         {
             "step": row["step"],
@@ -208,16 +297,16 @@ def _shown(truth: str | None) -> str | None:
         return truth
 
 
-def _best(rows: Iterable[dict[str, Any]], lab: str) -> dict[str, Any] | None:
-    """The attempt that counts: as live, the first of the best."""
+def _best(rows: Iterable[AttemptRow], lab: str) -> AttemptRow | None:
+    """Return the attempt at the lab that counts: the first with the best score, as in live grading."""
     return max((row for row in rows if row["lab"] == lab), key=lambda row: row["score"], default=None)
 
 
-def _by_sandbox(result: Result, table: str) -> dict[str, list[dict[str, Any]]]:
-    read = result.rows(table, most=MOST_ROWS)
+def _by_sandbox(result: Result, table: str, shape: type[R]) -> dict[str, list[R]]:
+    read = result.rows(table, shape, most=MOST_ROWS)
     if read.is_cut:
         raise CorruptRecord(f"{table} has more than {MOST_ROWS} rows")
-    by_sandbox: dict[str, list[dict[str, Any]]] = {}
+    by_sandbox: dict[str, list[R]] = {}
     for row in read.rows:
         by_sandbox.setdefault(row["sandbox"], []).append(row)
     return by_sandbox

@@ -1,7 +1,7 @@
-"""The release of scores to students: the one rule of pages, the API, live channels, jobs and files.
+"""The rule when students see their scores, for pages, the API, live channels, jobs and files.
 
 Before the release, the score of a lab is withheld from all visitors without the right to grade.  A step's solution,
-and the result of a prediction, are shown at once: labs teach by them.
+and the result of a prediction, are shown at once, because labs teach with them.
 """
 
 from datetime import datetime
@@ -16,7 +16,7 @@ AT_ONCE, AT_END = Course.Feedback.AT_ONCE, Course.Feedback.AT_END
 
 
 def is_released(course: Course, now: datetime | None = None) -> bool:
-    """Return whether students see their scores."""
+    """Return True if students see their scores."""
     now = now or timezone.now()
     if course.feedback == AT_ONCE or _is_past(course.released_at, now):
         return True
@@ -24,12 +24,12 @@ def is_released(course: Course, now: datetime | None = None) -> bool:
 
 
 def released(now: datetime) -> QuerySet[Course]:
-    """The courses of which `is_released` holds."""
+    """Return the courses whose scores are released (`is_released`)."""
     return Course.objects.filter(Q(feedback=AT_ONCE) | Q(released_at__lte=now) | Q(feedback=AT_END, due_at__lte=now))
 
 
 def release(course: Course) -> None:
-    """Release the scores now, and for good; the first time counts."""
+    """Release the scores now and for good.  A repeated call keeps the first time."""
     if course.released_at is None:
         course.released_at = timezone.now()
         course.save(update_fields=["released_at"])
@@ -37,7 +37,9 @@ def release(course: Course) -> None:
 
 def withheld() -> ActionRefused:
     """Return the refusal of a request that would show scores."""
-    return ActionRefused(409, "The scores of this course are not released yet.", "Ask the teacher to release them.")
+    return ActionRefused(
+        409, "The scores of this course are not released yet.", "Ask the teacher to release the scores."
+    )
 
 
 def _is_past(at: datetime | None, now: datetime) -> bool:

@@ -1,4 +1,4 @@
-"""Retention of a course: until 90 days after its end, with its students, their sandboxes and all their work."""
+"""Retention of courses: a course is kept until 90 days after its end, with its students and all their work."""
 
 import logging
 from datetime import datetime
@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from queueviz.access.policy import COURSE_LIFE
 from queueviz.access.visitor import Visitor
-from queueviz.courses import forgetting
+from queueviz.courses import deletion
 from queueviz.courses.models import Course
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
@@ -18,7 +18,7 @@ SWEPT_STUDENTS = 2  # at once: a visitor is waiting for a new sandbox
 
 
 def ended_at(course: Course) -> datetime:
-    """Return the course's due date; of a course without one, the last visit."""
+    """Return the course's due date; without one, the time of its last activity."""
     if course.due_at is not None:
         return course.due_at
     times = course.enrolments.aggregate(joined=Max("joined_at"), seen=Max("seen_at"))
@@ -32,19 +32,19 @@ def kept_until(course: Course) -> datetime:
 
 
 def demand_kept(due_at: datetime | None) -> None:
-    """Raises ActionRefused (422) for a date with which the course would be deleted at once."""
+    """Raise ActionRefused (422) for a due date with which the course would be deleted at once."""
     if due_at is not None and due_at + COURSE_LIFE < timezone.now():
         raise ActionRefused(
             422,
-            "A course is deleted {days} days after its date.",
-            "Choose a later one.",
+            "A course is deleted {days} days after its due date.",
+            "Choose a later date.",
             field="due_at",
             days=COURSE_LIFE.days,
         )
 
 
 def over(now: datetime | None = None) -> QuerySet[Course]:
-    """Return courses past their retention, the oldest first."""
+    """Return the courses past their retention, the oldest first."""
     since = (now or timezone.now()) - COURSE_LIFE
     active = Course.objects.filter(
         Q(enrolments__joined_at__gte=since) | Q(enrolments__seen_at__gte=since) | Q(sandboxes__visited_at__gte=since)
@@ -54,14 +54,17 @@ def over(now: datetime | None = None) -> QuerySet[Course]:
 
 
 def sweep() -> None:
-    """A few students of a course that is over; the course itself after its last one.  What fails is tried again."""
+    """Delete a few students of one course past its retention, and the course itself after its last student.
+
+    A deletion that fails is tried again with the next call.
+    """
     course = over().first()
     if course is None:
         return
     try:
         for enrolment in course.enrolments.select_related("course").order_by("pk")[:SWEPT_STUDENTS]:
-            forgetting.forget(Visitor(), enrolment)
+            deletion.forget(Visitor(), enrolment)
         if not course.enrolments.exists():
-            forgetting.forget_course(Visitor(), course)
+            deletion.forget_course(Visitor(), course)
     except SandboxError as error:
         log.warning("a course that is over could not be deleted: %s", error)

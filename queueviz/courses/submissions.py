@@ -1,4 +1,4 @@
-"""The sandbox in which a student does one lab of a course, and how far it is."""
+"""Submissions: the sandbox in which a student does one lab of a course, and the progress."""
 
 from functools import partial
 
@@ -11,20 +11,21 @@ from queueviz.access.visitor import Visitor
 from queueviz.courses import deadlines, grades
 from queueviz.courses.models import Enrolment, Submission
 from queueviz.models import Grant, Sandbox
-from queueviz.sandboxes import ownership, visitor_actions
+from queueviz.sandboxes import creation, ownership, visitor_actions
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.lab import Lab
 from sandbox.queries.rows.labs import LabRow
 
 
 def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
-    """The student's one submission of this lab: made at the first call, found at each later one.
+    """Return the student's one submission of this lab.
 
-    Raises ActionRefused: 404 the course does not have the lab, 409 it is past its date; and as `ownership.create`.
+    The first call creates it and starts its sandbox and the lab.  Raises ActionRefused: 404 the course does not have
+    the lab, 409 it is past its date; and as `creation.create`.
     """
     course = enrolment.course
     if lab.slug not in course.labs:
-        raise ActionRefused(404, "This course does not have lab {lab}.", "Choose among its own.", lab=lab.number)
+        raise ActionRefused(404, "This course does not have lab {lab}.", "Choose a lab of this course.", lab=lab.number)
     with one_at_a_time(f"submissions of {enrolment.pk}"):
         submission, _ = enrolment.submissions.get_or_create(lab=lab.slug, defaults={"steps": len(lab.steps)})
         if submission.sandbox is None:
@@ -32,7 +33,7 @@ def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
     if submission.sandbox is not None:
         _start(visitor, submission.sandbox, lab)
         return submission
-    sandbox = ownership.create_granted(
+    sandbox = creation.create_granted(
         visitor,
         Sandbox(
             name=f"{lab.number} · {gettext(lab.title)} · {enrolment.pseudonym}"[: ownership.NAME_LENGTH],
@@ -53,13 +54,16 @@ def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
 
 
 def _start(visitor: Visitor, sandbox: Sandbox, lab: Lab) -> None:
-    """Begin the lab there, unless it was begun: a busy engine or a rate may have refused that the first time."""
+    """Start the lab in the sandbox, unless it is started.
+
+    A busy engine or a rate limit may have refused the first try.
+    """
     if engine.lab_of(sandbox.slug) is None:
         visitor_actions.act(visitor, sandbox.slug, {"action": "StartLab", "lab": lab.slug})
 
 
 def grants_of(enrolment: Enrolment, sandbox: Sandbox) -> list[Grant]:
-    """The student's and the teacher's."""
+    """Return the grants of a submission's sandbox: the student's and the teacher's."""
     return [
         Grant(sandbox=sandbox, kind=Grant.Kind.SESSION, role="student", holder=enrolment.digest),
         Grant(sandbox=sandbox, kind=Grant.Kind.EDITOR, role="instructor", user_id=enrolment.course.teacher_id),
@@ -67,7 +71,10 @@ def grants_of(enrolment: Enrolment, sandbox: Sandbox) -> list[Grant]:
 
 
 def note(sandbox: Sandbox, row: LabRow) -> None:
-    """Update the submission's progress for lists; a second attempt does not lower the first one's."""
+    """Update the submission's progress and grade from the engine's lab row.
+
+    A later attempt with a lower score does not lower the progress.
+    """
     submission = Submission.objects.filter(sandbox=sandbox).first()
     if submission is None or row["lab"] != submission.lab:
         return

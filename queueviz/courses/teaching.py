@@ -1,4 +1,4 @@
-"""A teacher's actions on a course outside the class: create and change it, admit and remove students."""
+"""A teacher's actions on a course outside the class: create and change the course, admit and remove students."""
 
 import csv
 import io
@@ -23,11 +23,14 @@ TRIES = 5
 
 
 def create(visitor: Visitor, title: str, labs: list[str]) -> Course:
-    """Raises ActionRefused: 403 without an account, 422 without labs, 429 too many courses."""
+    """Create a course with these labs.
+
+    Raises ActionRefused: 403 without an account, 422 without labs, 429 too many courses, 503 no code is free.
+    """
     if not visitor.is_signed_in:
-        raise ActionRefused(403, "A course belongs to an account.", "Sign in first.")
+        raise ActionRefused(403, "A course requires an account.", "Sign in first.")
     if visitor.user.courses.count() >= MOST_COURSES:
-        raise ActionRefused(429, "You have {most} courses.", "Delete one first.", most=MOST_COURSES)
+        raise ActionRefused(429, "You have {most} courses.", "Delete a course first.", most=MOST_COURSES)
     for _ in range(TRIES):
         try:
             return Course.objects.create(
@@ -35,22 +38,22 @@ def create(visitor: Visitor, title: str, labs: list[str]) -> Course:
             )
         except IntegrityError:  # another one has just drawn this code
             continue
-    raise ActionRefused(503, "No code was free.", "Try again.")
+    raise ActionRefused(503, "No course code is free.", "Try again.")
 
 
 def change(
     course: Course, *, title: str, labs: list[str], most_students: int, due_at: datetime | None, feedback: str
 ) -> None:
-    """Raises ActionRefused (422)."""
+    """Change the settings of a course.  Raises ActionRefused (422) for an invalid value."""
     if not 1 <= most_students <= MOST_STUDENTS:
         raise ActionRefused(
-            422, "A course has 1 to {most} places.", "Begin another course.", field="most_students", most=MOST_STUDENTS
+            422, "A course has 1 to {most} places.", "Start another course.", field="most_students", most=MOST_STUDENTS
         )
     if feedback not in Course.Feedback.values:
         raise ActionRefused(
             422,
-            "{feedback} is no time for feedback.",
-            "Choose one of those offered.",
+            "{feedback} is not a feedback time.",
+            "Choose one of the options.",
             field="feedback",
             feedback=feedback,
         )
@@ -60,7 +63,7 @@ def change(
 
 
 def open_lobby(course: Course) -> None:
-    """Set another code; the old one becomes invalid."""
+    """Give the course a new join code.  The old one becomes invalid."""
     course.code = new_code()
     course.save(update_fields=["code"])
 
@@ -71,7 +74,7 @@ def close_lobby(course: Course) -> None:
 
 
 def remove(enrolment: Enrolment) -> None:
-    """Remove the student's access; the work stays."""
+    """Remove the student's access to the course and its sandboxes.  The work stays."""
     enrolment.removed_at = timezone.now()
     enrolment.save(update_fields=["removed_at"])
     grants = Grant.objects.filter(holder=enrolment.digest, revoked_at__isnull=True)
@@ -82,28 +85,32 @@ def remove(enrolment: Enrolment) -> None:
 
 
 def give_time(enrolment: Enrolment, factor: float) -> None:
-    """Raises ActionRefused (422)."""
+    """Set the student's time factor for deadlines.  Raises ActionRefused (422) if it is not 1, 1.5 or 2."""
     if factor not in TIME_FACTORS:
         raise ActionRefused(
-            422, "{factor} is no factor of time.", "Choose 1, 1.5 or 2.", field="time_factor", factor=factor
+            422, "{factor} is not a time factor.", "Choose 1, 1.5 or 2.", field="time_factor", factor=factor
         )
     enrolment.time_factor = factor
     enrolment.save(update_fields=["time_factor"])
 
 
 def name_students(course: Course, table: str) -> int:
-    """Set names from a CSV text with the columns `pseudonym` and `name`; return how many were known.
+    """Set students' names from a CSV text with the columns `pseudonym` and `name`; return the number of names set.
 
-    Raises ActionRefused (422) for another shape, or a pseudonym that is no student's.
+    Raises ActionRefused (422) for other columns, too many rows, or a pseudonym that no student has.
     """
     rows = list(csv.DictReader(io.StringIO(table.lstrip("\ufeff"))))
     if not rows or not {"pseudonym", "name"} <= set(rows[0]):
         raise ActionRefused(
-            422, "The file needs the columns pseudonym and name.", "Export the roster, and fill it in.", field="roster"
+            422, "The file needs the columns pseudonym and name.", "Export the roster, then fill it in.", field="roster"
         )
     if len(rows) > MOST_ROWS:
         raise ActionRefused(
-            422, "A roster has at most {most} rows.", "Send it in parts.", field="roster", most=MOST_ROWS
+            422,
+            "A roster has at most {most} rows.",
+            "Send the roster in several files.",
+            field="roster",
+            most=MOST_ROWS,
         )
     known = {enrolment.pseudonym: enrolment for enrolment in course.enrolments.all()}
     unknown = sorted({(row["pseudonym"] or "").strip() for row in rows} - known.keys())
@@ -111,7 +118,7 @@ def name_students(course: Course, table: str) -> int:
         raise ActionRefused(
             422,
             "{pseudonym} has not joined this course.",
-            "Correct the row, or leave it out.",
+            "Correct the row, or remove it.",
             field="roster",
             pseudonym=unknown[0][:NAME_CHARS],
         )
@@ -125,18 +132,21 @@ def name_students(course: Course, table: str) -> int:
 def _title(title: str) -> str:
     text = " ".join(title.split())[:NAME_CHARS]
     if not text:
-        raise ActionRefused(422, "A course needs a title.", "Write one.", field="title")
+        raise ActionRefused(422, "A course needs a title.", "Enter a text.", field="title")
     return text
 
 
 def _labs(labs: list[str]) -> list[str]:
-    """Return the labs in the order of the catalogue."""
+    """Return the labs in the order of the catalogue.
+
+    Raises ActionRefused (422) for an unknown lab or an empty list.
+    """
     unknown = [lab for lab in labs if lab not in LABS]
     if unknown:
         raise ActionRefused(
-            422, "There is no lab {lab}.", "Choose among those offered.", field="labs", lab=unknown[0][:NAME_CHARS]
+            422, "Lab {lab} does not exist.", "Choose from the options.", field="labs", lab=unknown[0][:NAME_CHARS]
         )
     chosen = [slug for slug in LABS if slug in labs]
     if not chosen:
-        raise ActionRefused(422, "A course needs a lab.", "Choose one or more.", field="labs")
+        raise ActionRefused(422, "A course needs a lab.", "Choose one or more labs.", field="labs")
     return chosen

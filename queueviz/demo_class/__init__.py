@@ -1,1 +1,1 @@
-"""A played class: students who join a course of a running server and do its labs by its pages (docs/demo.md)."""
+"""A simulated class: students who join a course of a running server and do its labs on its pages (docs/demo.md)."""

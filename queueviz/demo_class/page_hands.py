@@ -1,4 +1,4 @@
-"""A lab's script, played through the pages of a running server: `sandbox.labs.script.Hands` over HTTP."""
+"""The actions of a lab's script on the pages of a running server: `sandbox.labs.script.Hands` over HTTP."""
 
 import math
 from collections.abc import Callable
@@ -25,11 +25,15 @@ MOST_LINES = 1_000_000
 GRACE_S = 45.0  # how much longer than it should a wait takes on a busy machine
 PANEL = {"HX-Request": "true"}
 LOWERS = 'name="do" value="down"'
-RUNS = ("do", "done")  # in other phases the clock stands while the student reads
+RUNS = ("do", "done")  # in other phases the clock is paused while the student reads
 
 
 class Pace(NamedTuple):
-    """`least_s` to `most_s` from one move to the next; `rate`: of the clock while a step waits, at least."""
+    """The pace of a simulated student.
+
+    `least_s`, `most_s`: shortest and longest pause between two actions, in seconds.  `rate`: the least rate of the
+    sandbox's clock while a step waits.
+    """
 
     chance: Chance
     least_s: float
@@ -38,9 +42,10 @@ class Pace(NamedTuple):
 
 
 class PageHands:
-    """The hands of one student in one lab.  `rest` waits so many seconds; it raises once the class is over.
+    """The actions of one student in one lab (`Hands`), sent to the server's pages.
 
-    Every method raises RemoteRefused if the server refuses the request or does not respond.
+    `rest` waits for the given number of seconds; it raises once the class is over.  Every method raises
+    RemoteRefused if the server refuses the request or does not respond.
     """
 
     def __init__(self, pages: RemotePages, slug: str, lab: Lab, pace: Pace, rest: Callable[[float], None]) -> None:
@@ -61,7 +66,10 @@ class PageHands:
 
     @property
     def numbers(self) -> Numbers:
-        """All that the attempt has drawn, from the journal: a page is shown those only that its texts name."""
+        """All numbers drawn for the attempt, read from the journal.
+
+        The page shows only those that occur in its texts.
+        """
         attempt = self.state["attempt"]
         if self._drawn is None or self._drawn[0] != attempt:
             self._drawn = attempt, self.evidence.numbers
@@ -112,10 +120,10 @@ class PageHands:
         kind, _, rest = channel.partition("/")
         return picture(self._pages.url, self._pages.cookies, f"{kind}/{self._slug}/{rest}".rstrip("/"))
 
-    def ask(self, question: Question) -> dict[str, Any]:
+    def ask(self, question: Question) -> dict[str, object]:
         name = next(name for name, kind in BY_NAME.items() if type(question) is kind)
         arguments = {name: value for name, value in vars(question).items() if value is not None}
-        answer: dict[str, Any] = self._pages.get(f"{self._api}/ask/{name}?{urlencode(arguments, doseq=True)}").json()
+        answer: dict[str, object] = self._pages.get(f"{self._api}/ask/{name}?{urlencode(arguments, doseq=True)}").json()
         return answer
 
     # What a script does not have: of the page, and of the person before it.
@@ -124,14 +132,17 @@ class PageHands:
         self._rest(self._pace.chance.between(self._pace.least_s, self._pace.most_s))
 
     def look(self) -> None:
-        """Read the panel, as a page does after an event.  The clock is paused while there is text to read."""
+        """Read the panel, as a page does after an event.
+
+        The sandbox's clock runs in the phases of `RUNS`, and is paused while there is text to read.
+        """
         self._pages.get(self._panel, **PANEL)
         opened = self.state["open"]
         self._run_clock(1.0 if opened is None or opened["phase"] in RUNS else 0.0)
 
     @property
     def hand_is_up(self) -> bool:
-        """Return whether the panel shows a raised hand: then its button lowers the hand."""
+        """Return True if the panel shows a raised hand: then its button lowers the hand."""
         return LOWERS in self._pages.get(self._panel, **PANEL).text
 
     def start_over(self) -> None:
@@ -140,7 +151,7 @@ class PageHands:
         self._run_clock(1.0)
 
     def say_again(self) -> None:
-        """The last answer, word for word."""
+        """Send the last answer again, unchanged."""
         assert self.said is not None, "a script has answered something"
         part, value = self.said
         self._answer(part, value)
@@ -173,7 +184,10 @@ class PageHands:
 
 
 def with_numbers(row: Row) -> Row:
-    """A row as the API gives it, with the numbers of the files: their text is for browsers."""
+    """Return an event row of the API with numbers in place of texts, as the journal's files have it.
+
+    The API sends large numbers as text for browsers.
+    """
     longs = _longs().get(row["type"], ())
     return {name: _number(value) if name in longs or name in ("seq", "cause") else value for name, value in row.items()}
 

@@ -1,4 +1,4 @@
-"""The live socket of a played student's open page, and one picture of a channel."""
+"""The live socket of a simulated student's open page, and a function that reads one channel once."""
 
 import threading
 import time
@@ -22,9 +22,9 @@ FRAME_BYTES = 16 * 1024 * 1024
 
 
 class PageSocket:
-    """A socket that is open from `open` to `close`, over restarts of the server.
+    """A live socket that stays open from `open` to `close` and reconnects after restarts of the server.
 
-    `cookies`: read anew at each connection.
+    `cookies`: called again for each connection.
     """
 
     def __init__(self, url: str, cookies: Callable[[], Mapping[str, str]]) -> None:
@@ -74,7 +74,7 @@ class PageSocket:
 
 
 def picture(url: str, cookies: Mapping[str, str], channel: str) -> Any:
-    """The whole content of a channel, once.  Raises RemoteRefused."""
+    """Return the whole content of a channel once.  Raises RemoteRefused."""
     try:
         with _connected(url, cookies) as socket:
             _send(socket, k="sub", ch=channel)
@@ -86,10 +86,10 @@ def picture(url: str, cookies: Mapping[str, str], channel: str) -> Any:
                 if frame["k"] == "snap":
                     return frame["data"]
                 if frame["k"] == "end":
-                    raise RemoteRefused(f"{channel} cannot be seen: {frame['reason']}.")
+                    raise RemoteRefused(f"{channel} cannot be followed: {frame['reason']}.")
     except (OSError, WebSocketException) as error:
-        raise RemoteRefused(f"The live socket at {url} broke off: {error or type(error).__name__}.") from error
-    raise RemoteRefused(f"{channel} did not come.")
+        raise RemoteRefused(f"The live socket at {url} was closed: {error or type(error).__name__}.") from error
+    raise RemoteRefused(f"{channel} did not arrive.")
 
 
 def _connected(url: str, cookies: Mapping[str, str]) -> ClientConnection:

@@ -1,4 +1,4 @@
-"""Parts of played students: one is stuck, one asks, one is idle, one is done, one is cut off; the others work."""
+"""Behaviours of simulated students: one is stuck, asks, is idle, is done, is cut off; the others work."""
 
 import itertools
 import threading
@@ -17,7 +17,7 @@ COMES_EVERY_S = 1.0  # one student after the other
 AFTER_TROUBLE_S = (4.0, 8.0)
 ASKS_AGAIN_S = 120.0
 CUT_AFTER_S = 10.0
-SAYS_AGAIN_S = (25.0, 45.0)  # who is stuck, once it has been seen
+SAYS_AGAIN_S = (25.0, 45.0)  # interval of the stuck student's repeated answers
 MISTAKES_AT_ONCE = 3
 ERRS = 0.35  # the share of labs that are begun with a usual mistake
 IN_ORDER = ("works", "is stuck", "asks", "is idle", "is done", "is cut off")
@@ -32,11 +32,14 @@ QUESTIONS = (
 
 
 class Over(Exception):
-    """The class is over."""
+    """The exception that ends a student's thread once the class is over."""
 
 
 class Place(NamedTuple):
-    """A played student: `name`, `part` of `IN_ORDER`, and the chance for pace and choices."""
+    """A simulated student.
+
+    `part`: its behaviour, of `IN_ORDER` or `works`; `chance`: random numbers for pace and choices.
+    """
 
     name: str
     part: str
@@ -44,9 +47,9 @@ class Place(NamedTuple):
 
 
 def cast(names: list[str], seed: str) -> list[Place]:
-    """Return the students.
+    """Return the students with their behaviours.
 
-    The same seed gives the same parts, paces and mistakes; the server draws the labs' numbers.
+    The same seed gives the same behaviours, paces and mistakes; the server draws the labs' numbers.
     """
     chance = Chance(seed)
     order = list(names)
@@ -58,7 +61,10 @@ def cast(names: list[str], seed: str) -> list[Place]:
 
 
 class PlayedStudent:
-    """One student with a browser of its own, from joining to the end of the class.  Runs in a thread."""
+    """A simulated student with a browser session of its own, from joining to the end of the class.
+
+    It runs in a thread.
+    """
 
     def __init__(
         self, url: str, code: str, labs: list[Lab], place: Place, over: threading.Event, say: Callable[[str], None]
@@ -68,15 +74,15 @@ class PlayedStudent:
         self._socket = PageSocket(self._pages.url, lambda: self._pages.cookies)
         self._code, self._labs, self._over, self._say = code, labs, over, say
         self._course = ""
-        self._asks_s: float | None = None  # when next, of who asks
+        self._asks_s: float | None = None  # time of the next question; None: asks none
         self._questions = itertools.cycle(QUESTIONS)
         self.hands: PageHands | None = None
 
     def run(self) -> None:
-        """Play the part to its end.
+        """Act out the behaviour until the class is over.
 
-        A refusal of the server is retried: it may be busy or starting.  So is a script that meets another run than
-        its own, as after a teacher took over.
+        After a refusal of the server, which may be busy or starting, the behaviour begins again.  So it does if the
+        script meets another state of the lab than its own, as after a teacher took over.
         """
         play = {
             "is stuck": self._stuck,
@@ -102,7 +108,10 @@ class PlayedStudent:
             self._pages.close()
 
     def rest(self, seconds: float) -> None:
-        """Raises Over as soon as the class is."""
+        """Wait for `seconds`, and raise Over as soon as the class is over.
+
+        Before that, raise the hand if a question is due.
+        """
         self._ask()
         if self._over.wait(seconds):
             raise Over
@@ -113,7 +122,7 @@ class PlayedStudent:
             self._course = joined.headers["Location"].rstrip("/").rpartition("/")[2]
 
     def _begin(self, lab: Lab, pace: Pace) -> PageHands:
-        """Open the lab's page; a lab begun before is continued."""
+        """Open the lab's page and return its actions.  A lab begun before is continued."""
         self._join()
         address = self._pages.post(f"/c/{self._course}/labs/{lab.slug}/").headers["Location"]
         slug = address.split("/")[2]
@@ -126,7 +135,10 @@ class PlayedStudent:
         return Pace(self.place.chance, least_s, most_s, rate)
 
     def _solve(self, lab: Lab, pace: Pace, *, errs: bool = False) -> None:
-        """Solve the lab, started over if it is begun; a finished lab is not done twice."""
+        """Solve the lab, from the start if it is begun.  A finished lab is not done twice.
+
+        `errs`: play one of the lab's usual mistakes first.
+        """
         hands = self._begin(lab, pace)
         if hands.state["finished"]:
             return
@@ -138,12 +150,12 @@ class PlayedStudent:
         lab.solve(hands)
 
     def _stay(self) -> None:
-        """The page is open."""
+        """Keep the page open, without actions, until the class is over."""
         while True:
             self.rest(ASKS_AGAIN_S)
 
     def _working(self) -> None:
-        """Work through all labs, each student at a pace of its own."""
+        """Work through all labs, at a pace and in an order that differ between students."""
         chance = self.place.chance
         slow_s = chance.between(6, 16)
         turned = chance.below(len(self._labs))
@@ -152,7 +164,7 @@ class PlayedStudent:
         self._stay()
 
     def _stuck(self) -> None:
-        """The same mistake three times, and then again and again."""
+        """Give the same wrong answer several times at once, then again in intervals."""
         lab = self._labs[-1]
         hands = self._begin(lab, self._pace(2, 4, rate=10))
         if _is_begun(hands):
@@ -165,7 +177,7 @@ class PlayedStudent:
             hands.say_again()
 
     def _asking(self) -> None:
-        """Work slowly with a hand up, and ask another question a while after it was lowered."""
+        """Work slowly with a raised hand, and ask another question some time after the hand was lowered."""
         self._join()
         self._asks_s = self._asks_s or time.monotonic()
         for lab in self._labs:
@@ -173,7 +185,7 @@ class PlayedStudent:
         self._stay()
 
     def _ask(self) -> None:
-        """Raise the hand with a question, if it is due and no hand is up."""
+        """Raise the hand with a question, if one is due and no hand is raised."""
         if self._asks_s is None or time.monotonic() < self._asks_s:
             return
         self._asks_s = time.monotonic() + ASKS_AGAIN_S
@@ -181,19 +193,19 @@ class PlayedStudent:
             self._pages.post(f"/c/{self._course}/hand/", {"do": "up", "question": next(self._questions)})
 
     def _idle(self) -> None:
-        """Predict, then do nothing more; the page stays open."""
+        """Answer the first prediction, then do nothing more; the page stays open."""
         hands = self._begin(self._labs[0], self._pace(1, 3))
         if not _is_begun(hands):
             _predict(hands)
         self._stay()
 
     def _done(self) -> None:
-        """The fastest of all."""
+        """Solve one lab faster than all other students."""
         self._solve(self._labs[-1], self._pace(1, 2, rate=20))
         self._stay()
 
     def _cut_off(self) -> None:
-        """Begin a lab, then close the page."""
+        """Begin a lab, then close the page's socket."""
         hands = self._begin(self._labs[0], self._pace(1, 3))
         if not _is_begun(hands):
             _predict(hands)
@@ -203,7 +215,7 @@ class PlayedStudent:
 
 
 def _is_begun(hands: PageHands) -> bool:
-    """Return whether an answer was given in the lab."""
+    """Return True if an answer was given in the lab."""
     return bool(hands.state["receipts"])
 
 
@@ -215,7 +227,7 @@ def _predict(hands: PageHands) -> None:
 
 
 def _mistaken(lab: Lab, hands: PageHands) -> None:
-    """Play the first usual mistake that ends in an answer, so that the answer can be repeated."""
+    """Play the lab's first usual mistake that ends in an answer, so that the answer can be repeated."""
     for wrong in lab.wrong:
         wrong.play(hands)
         step = hands.state["open"]

@@ -1,8 +1,9 @@
-"""An engine on a Ray cluster: a named actor, which Ray places, and starts again if its process or machine is gone.
+"""An engine as an actor on a Ray cluster.
 
-It serves sandboxes under a lease (`hosting.lease`), so Ray may be wrong about a lost actor.  Each web process has
-one end here.  Messages are those of the socket pair (`wire`), sent in calls of the actor's methods.  As every Ray
-cluster does, this one unpickles what its members send: it belongs on a network of its own.
+The actor has a name.  Ray selects its machine, and starts it again if its process or machine is lost.  The engine
+serves sandboxes under a lease (`hosting.lease`), so Ray may be wrong about a lost actor.  Each web process has one
+connection (`WebEnd`) here.  Messages are those of the socket pair (`wire`), sent in calls of the actor's methods.
+As in every Ray cluster, each member unpickles what the others send.  So the cluster must be in a network of its own.
 """
 
 import asyncio
@@ -15,15 +16,15 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from queueviz.engines import wire
+from queueviz.engines.engine_side import Side
 from queueviz.engines.outbox import UNSENT_MESSAGES
-from queueviz.engines.side import Side
 from sandbox.hosting.engine import Engine, end_without_lease
+from sandbox.hosting.engine_share import Share
 from sandbox.hosting.home_lock import lock
 from sandbox.hosting.lease import RENEW_EVERY_S, RETRY_EVERY_S, Figures, Lease, LeaseLost, LeaseUnreachable
-from sandbox.hosting.share import Share
 from sandbox.kernel.errors import SandboxError
 
 if TYPE_CHECKING:
@@ -40,11 +41,14 @@ START_WITHIN_S = 20.0
 
 
 class OtherEngine(SandboxError):
-    """The actor is another incarnation by now, or this end of it is over."""
+    """The error if the actor has been restarted as another engine, or if it has dropped this web process."""
 
 
 class WebEnd:
-    """The messages queued for one web process.  `listen` is called on Ray's loop, the rest on the engine's."""
+    """The actor's connection to one web process, with the messages queued for it.
+
+    `listen` is called on Ray's loop, the other methods on the engine's.
+    """
 
     def __init__(self, port: "EnginePort", rays: asyncio.AbstractEventLoop) -> None:
         self._rays = rays
@@ -55,7 +59,10 @@ class WebEnd:
         self.side = Side(port, self._send)
 
     async def listen(self) -> list[bytes]:
-        """Return the queued messages once there are any; empty after `LISTEN_S`."""
+        """Return the queued messages as soon as there is one; empty after `LISTEN_S`.
+
+        Raises OtherEngine if the web process did not listen for too long.
+        """
         self.heard_s = time.monotonic()
         with suppress(TimeoutError):
             await asyncio.wait_for(self._rung.wait(), LISTEN_S)
@@ -75,7 +82,10 @@ class WebEnd:
 
 
 class EngineActor:
-    """`number` of `engines`, from 0: each has ports of its own for new sandboxes."""
+    """The Ray actor that runs one engine: engine `number` of `engines`, from 0.
+
+    Each has its own range of ports for new sandboxes.
+    """
 
     def __init__(self, name: str, number: int, engines: int) -> None:
         self._name, self._number, self._engines = name, number, engines
@@ -90,18 +100,18 @@ class EngineActor:
     # --- on Ray's loop, called by web processes ----------------------------------------------------------------------
 
     async def hear(self, engine: str, web: str, messages: list[bytes]) -> None:
-        """Take the messages in their order.  Raises OtherEngine."""
+        """Process messages of the web process `web`, in their order.  Raises OtherEngine."""
         end = await self._end_of(engine, web)
         self._loop.call_soon_threadsafe(self._take, end, messages)
 
     async def listen(self, engine: str, web: str) -> list[bytes]:
-        """Return packed messages for that web process, perhaps none.  Raises OtherEngine."""
+        """Return packed messages for the web process, or none after a while.  Raises OtherEngine."""
         messages = await (await self._end_of(engine, web)).listen()
         end_without_lease(self._lease)  # an acknowledgement is among them
         return messages
 
     async def stop(self) -> None:
-        """Close everything cleanly, for others to have.  The caller then ends the actor."""
+        """Close all sandboxes cleanly, so that other engines can open them.  The caller then ends the actor."""
         self._stopping.set()
         await asyncio.to_thread(self._stopped.wait, STOP_WITHIN_S + RENEW_EVERY_S)
 
@@ -159,7 +169,7 @@ class EngineActor:
         django.setup()
         from django.conf import settings
 
-        from queueviz.engine import config_of
+        from queueviz.engines.host_config import host_config
         from queueviz.engines.lease_rows import LeaseRows
 
         home = Path(settings.QUEUEVIZ_HOME)
@@ -170,7 +180,7 @@ class EngineActor:
             threading.Thread(target=self._keep_renewing, name="engine-lease", daemon=True).start()
             self._engine = Engine(
                 home,
-                config_of(self._number, self._engines),
+                host_config(self._number, self._engines),
                 share=Share(self._number, frozenset()),
                 lease=self._lease,
                 beside=self._converse,
@@ -184,7 +194,7 @@ class EngineActor:
             self._stopped.set()
 
     def _keep_renewing(self) -> None:
-        """Renew the lease, on a thread of its own, from the first lease to the last."""
+        """Renew the lease in intervals until the actor stops.  Runs in a thread of its own."""
         is_draining, pause_s = False, RENEW_EVERY_S
         while not self._stopped.wait(pause_s):
             try:
@@ -206,7 +216,10 @@ class EngineActor:
                 self._loop.call_soon_threadsafe(self._look_around)
 
     def _figures(self) -> Figures:
-        """Return the engine's figures; unknown if it does not answer in time.  This does not check its health."""
+        """Return the engine's figures for the lease table; unknown if it does not answer in time.
+
+        This does not check the engine's health.
+        """
         if not self._ready.is_set():
             return Figures()
         try:
@@ -219,12 +232,12 @@ class EngineActor:
 
 
 def running_s() -> float:
-    """Return the running time, with the time in which the machine sleeps if the system has it (Linux)."""
+    """Return the time since the machine's start, including sleep if the system reports it (Linux)."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
 def enlisted(make: Callable[[str], Lease], name: str) -> Lease:
-    """Return a lease under a new id; retry until one is granted."""
+    """Return a lease under a new engine id.  Retry until the lease table grants one."""
     from ray.util import get_node_ip_address
 
     address = get_node_ip_address()  # type: ignore[no-untyped-call]
@@ -239,7 +252,7 @@ def enlisted(make: Callable[[str], Lease], name: str) -> Lease:
             return lease
 
 
-def options(name: str) -> dict[str, Any]:
+def options(name: str) -> dict[str, object]:
     """Return Ray's actor options: named, detached from its creator, restarted without limit, no call repeated."""
     return {
         "name": name,

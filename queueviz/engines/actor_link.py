@@ -1,4 +1,7 @@
-"""One engine of a Ray cluster as a web process has it: as `child.Child`, by calls of the actor's methods."""
+"""The connection of a web process to one engine of a Ray cluster.
+
+It has the interface of `child.Child` and calls the actor's methods.
+"""
 
 import logging
 import threading
@@ -23,7 +26,8 @@ _numbers = count()
 class ActorLink:
     """A link to one engine.  Thread-safe.
 
-    `received` gets messages that are no answers.  `ended` is called once, when the engine is gone or out of reach.
+    `received` is called with messages that are no answers.  `ended` is called once, when the engine is gone or out
+    of reach.
     """
 
     def __init__(
@@ -34,7 +38,10 @@ class ActorLink:
         received: Callable[[wire.Message], None],
         ended: Callable[["ActorLink"], None],
     ) -> None:
-        """`web`: the name of this process.  Each link is known by a name of its own, with viewers of its own."""
+        """Start the link's threads.  `web`: the name of this process.
+
+        Each link uses a name of its own at the actor, with viewers of its own.
+        """
         self.engine = engine
         self.is_up = False  # it has answered
         self._web = f"{web}.{next(_numbers)}"
@@ -46,15 +53,15 @@ class ActorLink:
             threading.Thread(target=work, name=f"link-{engine}", daemon=True).start()
 
     def ask(self, kind: str, *args: Any) -> "Future[Any]":
-        """A message with a number, which an answer will come to."""
+        """Send a numbered message to the engine and return the future of its answer."""
         return self._calls.ask(self.say, kind, *args)
 
     def say(self, *message: Any) -> None:
-        """Raises EngineBusy where it has not taken any for long."""
+        """Send a message that has no answer.  Raises EngineBusy if the engine has not read messages for long."""
         self._outbox.put(wire.pack(message))
 
     def close(self) -> None:
-        """Send no more messages; those of the engine are still received, until its next answer."""
+        """Send no more messages.  Messages of the engine are still received, until its next answer."""
         self._outbox.close()
 
     def _read(self) -> None:
@@ -80,7 +87,7 @@ class ActorLink:
             while waiting := self._outbox.take():
                 ray.get(actor.hear.remote(self.engine, self._web, waiting), timeout=ANSWER_S)
         except (RayError, ValueError, OSError) as error:
-            log.info("the engine %s takes nothing more: %s", self.engine, _first_line(error))
+            log.info("the engine %s accepts no more requests: %s", self.engine, _first_line(error))
             self._outbox.close()
 
 

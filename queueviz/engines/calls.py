@@ -1,4 +1,4 @@
-"""Calls with a number each, and the answers that come to them."""
+"""Numbered calls to an engine, and the futures that wait for their answers."""
 
 import threading
 from collections.abc import Callable
@@ -11,12 +11,12 @@ from queueviz.engines.futures import failed, settle
 from sandbox.kernel.errors import EngineBusy
 
 UNANSWERED_CALLS = 5_000
-NOT_TAKEN = "The engine is not there, or has too much to do. Try again in a moment."
-ENDED = "The engine ended meanwhile, and is started again. Try again in a moment."
+NOT_TAKEN = "The engine is not running, or is overloaded. Try again in a moment."
+ENDED = "The engine ended and is restarting. Try again in a moment."
 
 
 class Calls:
-    """Calls of one engine by one web process.  Thread-safe."""
+    """The unanswered calls of one web process to one engine.  Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -25,7 +25,10 @@ class Calls:
         self._over = False
 
     def ask(self, say: Callable[..., None], kind: str, *args: Any) -> "Future[Any]":
-        """Say a message with a number; the future gets the answer, or at once why there will be none."""
+        """Send a numbered message with `say` and return the future of its answer.
+
+        The future fails at once if no answer can come.
+        """
         future: Future[Any] = Future()
         with self._lock:
             if self._over or len(self._waiting) >= UNANSWERED_CALLS:
@@ -40,7 +43,7 @@ class Calls:
         return future
 
     def take(self, message: wire.Message) -> bool:
-        """Return whether the message was an answer."""
+        """End the future that a message answers.  Return True if the message was an answer."""
         kind, *rest = message
         if kind not in ("done", "failed"):
             return False
@@ -50,7 +53,7 @@ class Calls:
         return True
 
     def end(self) -> None:
-        """End all calls: no answer comes any more."""
+        """End all calls with EngineBusy: no more answers come."""
         with self._lock:
             self._over = True
             left, self._waiting = list(self._waiting.values()), {}

@@ -1,4 +1,4 @@
-"""One engine process as the web process has it: calls with their answers, what it says unasked, its end."""
+"""The connection of the web process to one engine process: calls with answers, other messages, its end."""
 
 import logging
 import os
@@ -29,13 +29,13 @@ Heard = Callable[[wire.Message], None]  # on the process's reading thread
 class Child:
     """An engine process.  Thread-safe.
 
-    `received` gets messages that are no answers.  `ended` is called once, when the process is gone.
+    `received` is called with messages that are no answers.  `ended` is called once, when the process is gone.
     """
 
     def __init__(
         self, begin: wire.Begin, received: Heard, ended: Callable[["Child"], None], keep: tuple[int, ...]
     ) -> None:
-        """`keep`: descriptors it inherits."""
+        """Start the process.  `keep`: file descriptors that it inherits."""
         self._said, self._ended = received, ended
         self._end, theirs = socket.socketpair()
         with theirs:
@@ -59,7 +59,7 @@ class Child:
         return self._process.pid
 
     def wait(self) -> "Child":
-        """Wait until the engine takes calls.  Raises the error of its start: EngineBusy, OSError."""
+        """Wait until the engine accepts calls.  Raises the error of its start: EngineBusy, OSError."""
         try:
             self._ready.result(START_WITHIN_S)
         except TimeoutError:
@@ -68,15 +68,15 @@ class Child:
         return self
 
     def ask(self, kind: str, *args: Any) -> "Future[Any]":
-        """A message with a number, which an answer will come to."""
+        """Send a numbered message to the engine and return the future of its answer."""
         return self._calls.ask(self.say, kind, *args)
 
     def say(self, *message: Any) -> None:
-        """Raises EngineBusy where it has not read for long."""
+        """Send a message that has no answer.  Raises EngineBusy if the engine has not read messages for long."""
         self._outbox.put(wire.pack(message))
 
     def stop(self, timeout_s: float) -> bool:
-        """Stop the process and return whether it closed all its sandboxes in time; it has ended in any case."""
+        """Stop the process.  Return True if it closed all its sandboxes in time; otherwise it is killed."""
         with suppress(EngineBusy):
             self.say("stop")
         try:

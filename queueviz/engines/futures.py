@@ -1,4 +1,4 @@
-"""Futures that end with others: their values, their errors, their cancellation by callers that no longer wait."""
+"""Futures that depend on other futures: their values, errors and cancellation."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -46,7 +46,10 @@ def unless(first: "Future[Any]", kind: type[Exception], again: Callable[[], "Fut
 
 
 def gathered(futures: "list[Future[Any]]", make: Callable[[list[Any]], Any], *, some: bool = False) -> "Future[Any]":
-    """`make` of all answers once the last is there, or the first error; with `some`, of the answers that came."""
+    """Return the future of `make`, called with all results once the last future has ended, or the first error.
+
+    With `some`, failed futures are left out, and only the failure of all is an error.
+    """
     whole: Future[Any] = Future()
     left = set(futures)
 

@@ -1,15 +1,15 @@
-"""The table of leases in the site's database (`sandbox.hosting.lease`).
+"""The lease table in the site's database (`sandbox.hosting.lease`).
 
-Rows are locked in one order, so that no two of these transactions wait for each other: the place, then engines by their
-ids.  A commit is sent only after the rows it changes were locked and seen; so a request that lost its connection either
-is over soon or never happens, and what is asked next waits for it.
+Rows are locked in one order, so that no two of these transactions wait for each other: the sandbox's row, then
+engines by id.  A commit is sent only after the rows it changes were locked and read.  So a request that lost its
+connection either ends soon or has no effect, and the next request waits for it.
 """
 
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from django.db import IntegrityError, InterfaceError, InternalError, OperationalError, connections, transaction
 from django.db.models import Q, QuerySet
@@ -21,13 +21,13 @@ from sandbox.hosting.lease import LEASE_S, Figures, Held, HeldElsewhere, LeaseLo
 
 ALIAS = "leases"  # a connection of its own: a page's may be in a transaction, and waits for longer
 WAIT_S = 2  # for a connection, a lock or an answer; several of these fit into one lease
-KEPT_FOR = timedelta(days=1)  # engines whose lease ran out and that did not come back under their name
+KEPT_FOR = timedelta(days=1)  # rows of engines whose lease expired and that did not restart under their name
 
 _LIMITS = ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout")
 
 
 class LeaseRows:
-    """The lease table, usable on any thread.  A thread that ends before the process does calls `close`."""
+    """The lease table, usable in any thread.  A thread that ends before the process must call `close`."""
 
     def __init__(self, *, lease_s: float = LEASE_S) -> None:
         self._lease = timedelta(seconds=lease_s)
@@ -130,7 +130,10 @@ class LeaseRows:
 
     @contextmanager
     def _transaction(self, slug: str = "") -> Iterator[None]:
-        """Run a transaction.  Those with the same `slug` run one at a time: the row to lock may not exist yet."""
+        """Open a transaction.  Transactions with the same `slug` run one at a time.
+
+        Locking the sandbox's row is not enough, because the row may not exist yet.
+        """
         try:
             with transaction.atomic(using=ALIAS, durable=True):
                 if slug and connections[ALIAS].vendor == "postgresql":
@@ -143,17 +146,23 @@ class LeaseRows:
 
 
 def _engines(which: Q) -> "QuerySet[Any]":
-    """Return the engines, locked, with the time of the database's clock as `now`."""
+    """Return a query of the engines that locks their rows and adds the database's time as `now`."""
     return EngineLease.objects.using(ALIAS).select_for_update().filter(which).annotate(now=Now()).order_by("engine")
 
 
 def _figures(row: Any) -> Figures:
-    """The table holds numbers alone: a cap of 0, which no engine has, marks those that are unknown."""
+    """Return the figures in an engine's row.
+
+    The table holds only numbers: a cap of 0, which no engine has, marks figures as unknown.
+    """
     return Figures(row.awake, row.cap, row.frame_age_ms) if row.cap else Figures()
 
 
 def _is_good(row: Any) -> bool:
-    """A renewal that is under way when `now` is read is waited for, and then seen."""
+    """Return True if the lease is valid at the row's `now`.
+
+    The row is locked, so a concurrent renewal is complete by then.
+    """
     expires_at: datetime = row.expires_at
     return bool(expires_at > row.now)
 
@@ -162,12 +171,13 @@ def _lost(engine: str) -> LeaseLost:
     return LeaseLost(f"the lease of the engine {engine} has run out in the database")
 
 
-def _with_short_waits(database: dict[str, Any]) -> dict[str, Any]:
+def _with_short_waits(database: dict[str, object]) -> dict[str, object]:
     """Return the settings of the same database with short waits."""
-    options = dict(database.get("OPTIONS", {}))
-    if database["ENGINE"].endswith("sqlite3"):
+    options = dict(cast(dict[str, object], database.get("OPTIONS", {})))
+    backend = str(database["ENGINE"])
+    if backend.endswith("sqlite3"):
         options["timeout"] = WAIT_S
-    elif database["ENGINE"].endswith("postgresql"):
+    elif backend.endswith("postgresql"):
         options |= {
             "connect_timeout": WAIT_S,
             "tcp_user_timeout": WAIT_S * 1_000,
@@ -175,5 +185,5 @@ def _with_short_waits(database: dict[str, Any]) -> dict[str, Any]:
             "keepalives_interval": 1,
             "keepalives_count": WAIT_S,
         }
-        options["options"] = options.get("options", "") + "".join(f" -c {name}={WAIT_S}s" for name in _LIMITS)
+        options["options"] = str(options.get("options", "")) + "".join(f" -c {name}={WAIT_S}s" for name in _LIMITS)
     return {**database, "OPTIONS": options, "CONN_MAX_AGE": None}

@@ -1,4 +1,4 @@
-"""Packed messages that wait for a thread which sends them, in their order."""
+"""A queue of packed messages for a thread that sends them."""
 
 import threading
 from collections import deque
@@ -9,7 +9,7 @@ UNSENT_MESSAGES = 5_000  # to a process that does not read
 
 
 class Outbox:
-    """A queue of messages to send.  Thread-safe; one thread takes."""
+    """A queue of messages to send.  Thread-safe; one thread calls `take`."""
 
     def __init__(self, *first: bytes) -> None:
         self._there = threading.Condition()
@@ -17,15 +17,15 @@ class Outbox:
         self._over = False
 
     def put(self, packed: bytes) -> None:
-        """Raises EngineBusy: the other side has ended, or has not read for long."""
+        """Add a message.  Raises EngineBusy if the other side has ended, or has not read for long."""
         with self._there:
             if self._over or len(self._unsent) >= UNSENT_MESSAGES:
-                raise EngineBusy("The engine is not there, or has too much to do. Try again in a moment.")
+                raise EngineBusy("The engine is not running, or is overloaded. Try again in a moment.")
             self._unsent.append(packed)
             self._there.notify()
 
     def take(self) -> list[bytes]:
-        """All that wait, as soon as there is one; empty at the end."""
+        """Wait for a message and return all messages queued then.  Empty: the queue is closed."""
         with self._there:
             while not (self._unsent or self._over):
                 self._there.wait()

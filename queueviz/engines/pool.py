@@ -1,10 +1,9 @@
-"""Several engine processes: which has which sandbox, and another one for each that ends."""
+"""Several engine processes on this machine: the engine of each sandbox, and a new process for each that ends."""
 
 import logging
 import threading
 import time
 from concurrent.futures import Future
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -13,12 +12,13 @@ from zlib import crc32
 from queueviz.engines import wire
 from queueviz.engines.child import Child
 from queueviz.engines.futures import failed, settle
+from queueviz.engines.host_config import with_ports_of
 from queueviz.engines.port import Listener, PoolPort
 from sandbox.attached.settings import is_attached
 from sandbox.cluster.config import HostConfig
 from sandbox.hosting.data_home import forget_sums
+from sandbox.hosting.engine_share import Share
 from sandbox.hosting.home_lock import lock
-from sandbox.hosting.share import Share
 from sandbox.kernel.errors import EngineBusy
 
 if TYPE_CHECKING:
@@ -32,21 +32,14 @@ WELL_S = 30.0
 STOP_WITHIN_S = 6.0
 
 
-def with_ports_of(config: HostConfig, index: int, number: int) -> HostConfig:
-    """Return the configuration with ports for new sandboxes that no other engine uses."""
-    width = (config.last_port - config.first_port) // number
-    first = config.first_port + index * width
-    return replace(config, first_port=first, last_port=first + width)
-
-
 class Pool:
-    """`number` processes over one data home.  Thread-safe.
+    """`number` engine processes with one data home.  Thread-safe.
 
-    A sandbox stays with its engine as long as the pool lives.  New ones go to the engine that has fewest.
+    A sandbox stays with its engine as long as the pool lives.  New sandboxes go to the engine with the fewest.
     """
 
-    def __init__(self, home: Path, config: HostConfig, number: int, logging_config: dict[str, Any]) -> None:
-        """Raises Locked when another process has this data home, OSError when it cannot be used."""
+    def __init__(self, home: Path, config: HostConfig, number: int, logging_config: dict[str, object]) -> None:
+        """Lock the data home.  Raises Locked if another process has it, OSError if it cannot be used."""
         home.mkdir(parents=True, exist_ok=True)
         self._home, self._config, self._number = home, config, number
         self._logging = logging_config
@@ -81,7 +74,7 @@ class Pool:
 
     @property
     def is_alive(self) -> bool:
-        """An engine that ended is replaced here: never by another pool."""
+        """True until the pool is stopped.  The pool itself replaces an engine that ended."""
         return not self._stopping.is_set()
 
     @property
@@ -92,7 +85,10 @@ class Pool:
         return list(range(self._number))
 
     def seat(self, slug: str, *, new: bool = False, again: bool = False) -> "Future[None]":
-        """Ensure that an engine has the sandbox: each has one from the start; a new one gets one here."""
+        """Ensure that an engine serves the sandbox.
+
+        The pool assigns each existing sandbox at its start, and a new one here.
+        """
         if new:
             self._place(slug)
         future: Future[None] = Future()
@@ -100,7 +96,7 @@ class Pool:
         return future
 
     def place_of(self, slug: str) -> int:
-        """Return the engine that serves it, or that would report it as unknown."""
+        """Return the number of the engine that serves the sandbox, or that would report it as unknown."""
         if is_attached(slug):
             return crc32(slug.encode()) % self._number
         return self._places.get(slug, 0)
@@ -112,19 +108,19 @@ class Pool:
                 self._places[slug] = min(range(self._number), key=has.count)
 
     def displace(self, slug: str) -> None:
-        """Forget the place of a deleted sandbox."""
+        """Forget which engine served a deleted sandbox."""
         with self._changing:
             self._places.pop(slug, None)
 
     def ask(self, index: int, kind: str, *args: Any) -> "Future[Any]":
-        """Call one engine.  While the engine is started again, the future fails at once."""
+        """Call one engine.  While the engine is restarting, the future fails at once."""
         child = self._children[index]
         if child is not None:
             return child.ask(kind, *args)
-        return failed(EngineBusy("The engine is being started again. Try again in a moment."))
+        return failed(EngineBusy("The engine is restarting. Try again in a moment."))
 
     def say(self, index: int, *message: Any) -> None:
-        """Send a message to one engine.  Messages for an ended engine are dropped while another one starts."""
+        """Send a message to one engine.  Messages to an ended engine are dropped until the next one has started."""
         child = self._children[index]
         if child is not None:
             try:
@@ -133,7 +129,7 @@ class Pool:
                 log.warning("engine %d: %s", index, error)
 
     def stop(self, timeout_s: float = STOP_WITHIN_S) -> None:
-        """All at once, each cleanly if it can be."""
+        """Stop all engines at the same time, each cleanly if it ends within `timeout_s`."""
         self._stopping.set()
         running = [child for child in self._children if child is not None]
         stops = [threading.Thread(target=child.stop, args=(timeout_s,)) for child in running]
@@ -161,7 +157,7 @@ class Pool:
             listener(index, message)
 
     def _ended(self, index: int, child: Child, began_s: float) -> None:
-        """Start the next process, on the thread that read from the ended one."""
+        """Start the next process, in the thread that read from the ended one."""
         if self._stopping.is_set() or self._children[index] is not child:
             return
         self._children[index] = None

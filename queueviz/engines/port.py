@@ -1,4 +1,4 @@
-"""`EnginePort` over engine processes: each verb goes to the engine that has the sandbox."""
+"""`EnginePort` over several engines: each call goes to the engine that serves the sandbox."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -11,6 +11,7 @@ from sandbox.control.branch_orders import AnyOrder, RunOrder
 from sandbox.control.channel_names import ChannelUnknown, parse_channel
 from sandbox.hosting.registry import NotHeld
 from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.rows.host import HostStatus, OpenedRow
 
 Place = Any  # what a pool calls an engine
 Listener = Callable[[Place, Message | None], None]  # which engine, what it said; None: it ended
@@ -45,7 +46,7 @@ TO_ONE = frozenset(
 
 
 class AnyPool(Protocol):
-    """The interface of several engines, on this machine or on more.  Thread-safe."""
+    """The interface of a pool of engines, on this machine or on several.  Thread-safe."""
 
     listeners: list[Listener]
 
@@ -55,24 +56,25 @@ class AnyPool(Protocol):
         """Return the engines that can be called."""
 
     def place_of(self, slug: str) -> Place:
-        """Return the engine that serves it, or that would report it as unknown."""
+        """Return the engine that serves the sandbox, or that would report it as unknown."""
 
     def seat(self, slug: str, *, new: bool = False, again: bool = False) -> "Future[None]":
-        """Ensure that an engine has it.  Raises EngineBusy if none may have it yet.
+        """Ensure that an engine serves the sandbox.  Raises EngineBusy if no engine may serve it yet.
 
-        `new`: it is to be made; `again`: its known place may be wrong, or its engine still copies its files.
+        `new`: the sandbox is to be created.  `again`: the known engine may be wrong, or still copies the files.
         """
 
     def displace(self, slug: str) -> None:
-        """Forget the place of a sandbox that is deleted, or is elsewhere."""
+        """Forget which engine served a sandbox that is deleted, or has another engine now."""
 
     def ask(self, engine: Place, kind: str, *args: Any) -> "Future[Any]": ...
     def say(self, engine: Place, *message: Any) -> None: ...
 
 
 class PoolPort:
-    """The verbs of `hosting.port.EnginePort` with the same values and errors, but `subscribe`, `unsubscribe` and
-    `read_within`: those are the hub's, which is where the sandboxes are.
+    """The methods of `hosting.port.EnginePort`, with the same values and errors, over a pool of engines.
+
+    `subscribe`, `unsubscribe` and `read_within` are missing: only a hub calls them, and the hubs are in the engines.
     """
 
     def __init__(self, pool: AnyPool) -> None:
@@ -83,11 +85,14 @@ class PoolPort:
             raise AttributeError(verb)
         return partial(self._to_one, verb)
 
-    def create(self, slug: str, *args: Any, **named: Any) -> "Future[dict[str, Any]]":
+    def create(self, slug: str, *args: Any, **named: Any) -> "Future[OpenedRow]":
         return self._make("create", slug, *args, **named)
 
-    def branch(self, slug: str, order: "AnyOrder") -> "Future[dict[str, Any]]":
-        """The parent's engine shows its journal first: another one may make the branch."""
+    def branch(self, slug: str, order: "AnyOrder") -> "Future[OpenedRow]":
+        """Create a branch of a sandbox, or the sandbox of a reproducible link.
+
+        The parent's engine first makes its journal readable, since another engine may make the branch.
+        """
         if isinstance(order, RunOrder):
             return self._make("branch", slug, order)
         return after(self._to_one("show", order.parent), lambda: self._make("branch", slug, order))
@@ -119,26 +124,29 @@ class PoolPort:
 
         return gathered(list(asked.values()), in_order)
 
-    def status(self) -> "Future[dict[str, Any]]":
-        """Return the status as of one engine, with `engines`, their number; engines being started again are left
-        out.
+    def status(self) -> "Future[HostStatus]":
+        """Return the status of all engines as one, with their number in `engines`.
+
+        Engines that are restarting are left out.
         """
         return gathered(list(self.statuses().values()), self.merged, some=True)
 
-    def statuses(self) -> "dict[str, Future[dict[str, Any]]]":
-        """Return the answer of each engine, by its name or its number, from 1 on."""
+    def statuses(self) -> "dict[str, Future[HostStatus]]":
+        """Return the future status of each engine, by its name or its number, from 1."""
         return {
             str(engine + 1) if isinstance(engine, int) else str(engine): self._call(engine, "status")
             for engine in self.pool.engines()
         }
 
-    def merged(self, statuses: list[dict[str, Any]]) -> dict[str, Any]:
-        """The statuses of the engines that answered, as one."""
-        total = {name: sum(status[name] for status in statuses) for name in ("awake", "known", "cap", "fds")}
-        for name in ("sandboxes", "attached"):
-            total[name] = {slug: row for status in statuses for slug, row in status[name].items()}
+    def merged(self, statuses: "list[HostStatus]") -> "HostStatus":
+        """Return the statuses of the engines that answered as one status."""
         return {
-            **total,
+            "awake": sum(status["awake"] for status in statuses),
+            "known": sum(status["known"] for status in statuses),
+            "cap": sum(status["cap"] for status in statuses),
+            "fds": sum(status["fds"] for status in statuses),
+            "sandboxes": {slug: row for status in statuses for slug, row in status["sandboxes"].items()},
+            "attached": {slug: row for status in statuses for slug, row in status["attached"].items()},
             "fd_limit": sum(status["fd_limit"] for status in statuses),
             "engines": self.pool.size,
             "engines_answering": len(statuses),
@@ -150,11 +158,11 @@ class PoolPort:
         asked = [self.pool.ask(engine, "figures") for engine in self.pool.engines()]
         return gathered(asked, lambda figures: figures, some=True)
 
-    def _make(self, verb: str, slug: str, *args: Any, **named: Any) -> "Future[dict[str, Any]]":
+    def _make(self, verb: str, slug: str, *args: Any, **named: Any) -> "Future[Any]":
         return after(self.pool.seat(slug, new=True), lambda: self._at_its_place(verb, slug, *args, **named))
 
     def _to_one(self, verb: str, slug: str, *args: Any, **named: Any) -> "Future[Any]":
-        """Call the engine of the sandbox; once more if that engine no longer has it."""
+        """Call the engine of the sandbox; call again if that engine no longer serves it."""
 
         def go(*, again: bool) -> "Future[Any]":
             return after(self.pool.seat(slug, again=again), lambda: self._at_its_place(verb, slug, *args, **named))
@@ -179,7 +187,7 @@ def _slug_of(channel: str) -> str:
 
 
 def _is_there(deleted: "Future[None]") -> bool:
-    """Return whether the sandbox still exists after its deletion was requested."""
+    """Return True if the sandbox still exists after its deletion was requested."""
     if deleted.cancelled():
         return True
     error = deleted.exception()

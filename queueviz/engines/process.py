@@ -1,7 +1,7 @@
-"""An engine process: `python -m queueviz.engines.process FD`.  No Django, no database, no address that listens.
+"""An engine process: `python -m queueviz.engines.process FD`.  It uses no Django, no database, no listening address.
 
-Where the web process ends without a word this one ends at once, as in a power cut: the sandboxes recover at their next
-wake, as those of a server killed as one process do.
+If the web process ends without a message, this process ends at once, as in a power failure.  The sandboxes recover
+at their next wake, as those of a server killed as one process do.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from queueviz.engines import wire
-from queueviz.engines.side import Side
+from queueviz.engines.engine_side import Side
 from sandbox.hosting.engine import Engine
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ STOP_WITHIN_S = 5.0
 
 
 class Conversation:
-    """The conversation with the web process, over the socket pair."""
+    """The connection to the web process, over the socket pair."""
 
     def __init__(self, end: socket.socket, stop: threading.Event) -> None:
         self._end, self._stop = end, stop
 
     async def run(self, port: "EnginePort") -> None:
-        """Take messages until the web process asks to stop, or is gone."""
+        """Process messages until the web process requests a stop.  If the web process is gone, exit."""
         reader, writer = await asyncio.open_connection(sock=self._end)
         side = Side(port, writer.write)
         writer.write(wire.pack(("ready",)))
@@ -44,7 +44,7 @@ class Conversation:
 
 
 def main(descriptor: int) -> None:
-    """Run the engine.  The process ends with 0 when it was stopped and everything is written."""
+    """Run the engine on the socket `descriptor`.  The exit code is 0 if it was stopped and everything is written."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end = socket.socket(fileno=descriptor)
     begin: wire.Begin = next(wire.messages(end))

@@ -1,10 +1,10 @@
-"""The Ray cluster that engines run on: reached from a machine of it, and given the engines it is to have."""
+"""Functions to connect to the Ray cluster, and to create and stop engines there."""
 
 import os
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from queueviz.engines import MOST_ENGINES
 from sandbox.kernel.errors import EngineBusy
@@ -12,7 +12,7 @@ from sandbox.kernel.errors import EngineBusy
 NAMESPACE = "queueviz"
 NAME = "engine-"  # and a number from 1
 CODE = Path(__file__).parents[2]
-NOT_HERE = "QUEUEVIZ_RAY_ADDRESS is set, and Ray is not installed: it is in the extra `scale`."
+NOT_HERE = "QUEUEVIZ_RAY_ADDRESS is set, but Ray is not installed. Install the extra `scale`."
 STOP_WITHIN_S = 15.0
 
 _connecting = threading.Lock()
@@ -21,7 +21,7 @@ _connecting = threading.Lock()
 def connect(address: str) -> None:
     """Connect to the Ray cluster at an address as of `ray start --address`.
 
-    Raises EngineBusy if there is no cluster, or this machine is not in it.
+    Raises EngineBusy if there is no cluster, or if this machine is not a member.
     """
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # no accelerator is touched; no warning of it
     try:
@@ -56,7 +56,10 @@ def see_that_there_are(number: int) -> None:
 
 
 def stop(name: str) -> None:
-    """Close the engine's sandboxes, cleanly if possible, and end it for good.  Raises LookupError: there is none."""
+    """Close the engine's sandboxes, cleanly if possible, and end it for good.
+
+    Raises LookupError if it does not exist.
+    """
     import ray
     from ray.exceptions import RayError
 
@@ -69,7 +72,13 @@ def stop(name: str) -> None:
     ray.kill(actor, no_restart=True)
 
 
-def _this_machine() -> dict[str, Any]:
+class Machine(TypedDict):
+    """This machine's address in the cluster, if it has several."""
+
+    _node_ip_address: NotRequired[str]
+
+
+def _this_machine() -> "Machine":
     from django.conf import settings
 
     return {"_node_ip_address": settings.QUEUEVIZ_RAY_NODE} if settings.QUEUEVIZ_RAY_NODE else {}

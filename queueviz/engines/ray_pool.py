@@ -1,7 +1,7 @@
-"""The engines of a Ray cluster in one web process: the list of them, and the engine of each sandbox.
+"""The engines of a Ray cluster in one web process: their list, and the engine of each sandbox.
 
-The database has both (`hosting.lease`), and is read every second.  An engine without the requested sandbox reports
-its engine.  Ray places engines, starts them again and carries messages.
+The database has both (`hosting.lease`) and is read every second.  An engine that does not serve the requested
+sandbox reports which one does.  Ray selects machines, restarts engines and carries messages.
 """
 
 import logging
@@ -32,20 +32,23 @@ log = logging.getLogger(__name__)
 
 LOOK_EVERY_S = 1.0
 START_WITHIN_S = 60.0
-TRIES = 3  # engines asked for one sandbox: who has it may change meanwhile
-NO_ENGINE = "No engine takes sandboxes at the moment. Try again in a moment."
-GONE = "The engine that has this sandbox is gone. Another one may have it a few seconds from now: try again."
-NOT_LINKED = "The engine is not reached. Try again in a moment."
+TRIES = 3  # engines asked for one sandbox: its engine may change meanwhile
+NO_ENGINE = "No engine accepts sandboxes at the moment. Try again in a moment."
+GONE = "The engine with this sandbox is gone. Another engine may take over in a few seconds: try again."
+NOT_LINKED = "The engine is not reachable. Try again in a moment."
 
 
 class RayPool:
-    """A pool with the interface of `Pool` for its port and for viewers.
+    """The pool of a Ray cluster's engines, with the interface of `Pool` for its port and for viewers.
 
     Thread-safe.  Engines are identified by their ids.
     """
 
     def __init__(self, address: str, home: Path, number: int) -> None:
-        """`number`: engines the cluster is to have at least.  Raises Locked, OSError."""
+        """Lock the data home, shared.
+
+        `number`: the least number of engines in the cluster.  Raises Locked, OSError.
+        """
         home.mkdir(parents=True, exist_ok=True)
         self._lock = lock(home, shared=True)
         self._address, self._number = address, number
@@ -63,7 +66,10 @@ class RayPool:
         self.listeners: list[Listener] = []
 
     def start(self) -> "RayPool":
-        """Raises EngineBusy: no cluster there, or no engine on it in time."""
+        """Connect and wait for the first engine.
+
+        Raises EngineBusy if no cluster is there, or no engine appears in time.
+        """
         try:
             ray_cluster.connect(self._address)
             ray_cluster.see_that_there_are(self._number)
@@ -88,7 +94,7 @@ class RayPool:
 
     @property
     def size(self) -> int:
-        """Return the number of engines with a valid lease, connected or not."""
+        """The number of engines with a valid lease, connected or not."""
         return len(self._listed)
 
     def engines(self) -> list[str]:
@@ -96,16 +102,17 @@ class RayPool:
         return sorted(engine for engine, link in list(self._links.items()) if link.is_up)
 
     def place_of(self, slug: str) -> str:
-        """The engine that has it, as far as is known; of no engine, its name is empty."""
+        """Return the engine that serves the sandbox, as far as known; empty if none does."""
         if is_attached(slug):
             engines = self.engines()
             return engines[crc32(slug.encode()) % len(engines)] if engines else ""
         return self._places.get(slug, "")
 
     def seat(self, slug: str, *, new: bool = False, again: bool = False) -> "Future[None]":
-        """See that an engine has it.  Raises EngineBusy where none may have it yet.
+        """Ensure that an engine serves the sandbox.  Raises EngineBusy if no engine may serve it yet.
 
-        The table names an engine from its claim on, and that may still be copying the files: with `again` it is asked.
+        The lease table names an engine from its claim on, while it may still copy the files.  With `again` the
+        engine is asked.
         """
         whole: Future[None] = Future()
         if is_attached(slug) or (self._is_up(self.place_of(slug)) and not again):
@@ -115,7 +122,7 @@ class RayPool:
         return whole
 
     def displace(self, slug: str) -> None:
-        """Forget the place of a sandbox that is deleted, or is elsewhere."""
+        """Forget which engine served a sandbox that is deleted, or has another engine now."""
         with self._changing:
             self._places.pop(slug, None)
             self._confirmed.pop(slug, None)
@@ -132,7 +139,7 @@ class RayPool:
                 log.warning("engine %s: %s", engine, error)
 
     def stop(self, timeout_s: float = 0.0) -> None:
-        """The engines go on; sandboxes of pages that are closed are closed in time."""
+        """Disconnect from the engines.  They continue and close the sandboxes without open pages in time."""
         self._stopping.set()
         for link in list(self._links.values()):
             link.close()
@@ -141,7 +148,7 @@ class RayPool:
     # --- who has it --------------------------------------------------------------------------------------------------
 
     def _try(self, slug: str, new: bool, engine: str, left: int, whole: "Future[None]") -> None:
-        """Ask one engine after the other to hold it, beginning with `engine` if that is there."""
+        """Ask one engine after the other to serve the sandbox, beginning with `engine` if it is connected."""
         if not self._is_up(engine):
             engine = self._most_room()
         if not engine:
@@ -218,7 +225,7 @@ class RayPool:
             listener(engine, message)
 
     def _ended(self, link: ActorLink) -> None:
-        """Drop the link, on the thread that read from it.  If its lease is valid, the next round connects again."""
+        """Drop the link, in the thread that read from it.  If the lease is valid, the next round connects again."""
         with self._changing:
             if self._links.get(link.engine) is link:
                 del self._links[link.engine]

@@ -1,4 +1,4 @@
-"""The web process's part of the live sockets: it passes bytes on between browsers and the hubs of the engines."""
+"""The web process's part of the live sockets: it passes bytes between browsers and the hubs of the engines."""
 
 import asyncio
 import logging
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from queueviz.engine import answer
 from queueviz.engines import wire
+from queueviz.engines.engine_side import ENGINE_ENDED
 from queueviz.engines.port import Place
-from queueviz.engines.side import ENGINE_ENDED
 from queueviz.live import frames
 from queueviz.live.channel import slug_of
 from queueviz.live.database_turns import DatabaseTurns
-from queueviz.live.figures import together
 from queueviz.live.hub import StillSee
-from queueviz.live.sight import Sight
+from queueviz.live.socket_costs import together
 from queueviz.live.viewer import Viewer, has_room
+from queueviz.live.visible_parts import Sight
 from sandbox.control.limits import HostLimits, SocketLimits
 from sandbox.kernel.errors import EngineBusy, SandboxError
 
@@ -31,7 +31,7 @@ JOINED_WITHIN_S = 30.0  # a class opens its boards at once, on a machine that ha
 
 
 class Entered(NamedTuple):
-    """A viewer's number in the engines, and the engines that have it; only the first one's beats are sent to it."""
+    """A viewer's number in the engines, and the engines that have it.  Only the first engine sends it beats."""
 
     number: int
     engines: list[Place]
@@ -41,7 +41,7 @@ NOT_ENTERED = Entered(0, [])
 
 
 class Viewers:
-    """The viewers, with the methods of `Hub` that a socket calls.  All on one loop, but for `hear`."""
+    """All viewers, with the methods of `Hub` that a socket calls.  All methods but `hear` run on one loop."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Viewers:
         self._pool.listeners.append(self.hear)
 
     def counted(self) -> dict[str, int]:
-        """Return the counters as `Hub.counted`, of all engines.  Raises EngineBusy."""
+        """Return the counters of all engines, as `Hub.counted`.  Raises EngineBusy."""
         far: list[dict[str, int]] = answer(self.port.figures())
         return {**together(far), "sockets": len(self._entered)}  # one may have channels in several engines
 
@@ -108,7 +108,7 @@ class Viewers:
             await viewer.send(frames.end(name[:1_000], "failed"))
 
     async def reach(self, slug: str) -> None:
-        """Wait until an engine has the sandbox: the lease of a lost engine runs for some seconds.
+        """Wait until an engine serves the sandbox.  The lease of a lost engine is valid for some more seconds.
 
         Raises EngineBusy if no engine gets it in time.
         """
@@ -128,7 +128,7 @@ class Viewers:
         self._do(viewer, "leave", name, at=self._engine_of(name))
 
     def acknowledge(self, viewer: Viewer, painted: dict[str, int]) -> None:
-        """Pass acknowledgements to each engine, which picks its own channels."""
+        """Send acknowledgements to each engine of the viewer, which selects its own channels."""
         self._do(viewer, "acknowledge", painted)
 
     def hide(self, viewer: Viewer, *, hidden: bool) -> None:
@@ -141,7 +141,7 @@ class Viewers:
     # --- what the engines say ----------------------------------------------------------------------------------------
 
     def hear(self, engine: Place, message: wire.Message | None) -> None:
-        """Take a message, on the thread that reads from the engine."""
+        """Queue a message of an engine; None: the engine ended.  Called in the thread that reads from the engine."""
         try:
             self._loop.call_soon_threadsafe(self._take, engine, message)
         except RuntimeError:  # the loop is closed, and its sockets with it
@@ -157,7 +157,7 @@ class Viewers:
             self._delivering = self._loop.create_task(self._deliver())
 
     async def _deliver(self) -> None:
-        """Deliver messages in their order, without waiting for a reader."""
+        """Deliver messages to viewers in their order, without waiting for a reader."""
         while self._heard:
             engine, message = self._heard.popleft()
             if message is None:
@@ -200,11 +200,11 @@ class Viewers:
         return [next(sights) if number in visitors else Sight.NOTHING for number, _ in asked]
 
     def _engine_of(self, name: str) -> Place:
-        """Return the engine that has the channel's sandbox, or that reports that there is none."""
+        """Return the engine of the channel's sandbox, or one that reports the sandbox as unknown."""
         return self._pool.place_of(slug_of(name) or "")
 
     def _do(self, viewer: Viewer, does: str, *args: Any, at: Place = None, **named: Any) -> None:
-        """Act on the viewer in the hubs that have it, or in that of one engine."""
+        """Call a hub's method for the viewer in every engine that has it, or only in the engine `at`."""
         entered = self._entered.get(viewer, NOT_ENTERED)
         for engine in entered.engines:
             if at in (None, engine):

@@ -1,7 +1,7 @@
 """Messages between the web process and an engine process: four bytes of length, then a pickled tuple.
 
 They go over a socket pair.  It has no address: only the two processes hold its ends, so each unpickles only what the
-other one pickled.  Between machines Ray carries them, which unpickles by itself (`actor`).
+other one pickled.  Between machines Ray carries them, and unpickles by itself (`actor`).
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any, NamedTuple
 
 from sandbox.cluster.config import HostConfig
-from sandbox.hosting.share import Share
+from sandbox.hosting.engine_share import Share
 from sandbox.kernel.errors import EngineBusy, SandboxError
 
 LENGTH = struct.Struct("!I")
@@ -21,12 +21,12 @@ Message = tuple[Any, ...]  # its kind, then what the kind has
 
 
 class Begin(NamedTuple):
-    """The first message to an engine process.  `share`: of the data home."""
+    """The first message to an engine process.  `share`: the part of the data home's sandboxes that it serves."""
 
     home: str
     config: HostConfig
     share: Share
-    logging: dict[str, Any]
+    logging: dict[str, object]
 
 
 def pack(message: Message) -> bytes:
@@ -41,7 +41,7 @@ def unpack(packed: bytes) -> Message:
 
 
 def pack_failure(number: int, error: BaseException) -> bytes:
-    """The answer of a call that failed; of an exception that does not travel, its text does."""
+    """Return the packed answer of a failed call.  If the exception cannot be pickled, its text is sent."""
     try:
         return pack(("failed", number, error))
     except Exception:
@@ -50,7 +50,7 @@ def pack_failure(number: int, error: BaseException) -> bytes:
 
 
 def messages(end: socket.socket) -> Iterator[Any]:
-    """Yield messages until the other end is closed.  Use it on a thread of its own."""
+    """Yield messages until the other end is closed.  Blocks, so it needs a thread of its own."""
     while head := _exactly(end, LENGTH.size):
         [size] = LENGTH.unpack(head)
         if not (body := _exactly(end, size)):
@@ -61,7 +61,7 @@ def messages(end: socket.socket) -> Iterator[Any]:
 def _exactly(end: socket.socket, size: int) -> bytearray:
     """Return exactly `size` bytes; empty at the end of the stream.
 
-    Reads nothing beyond: an engine's loop reads on from there.
+    It reads no further, because an engine's loop then reads the rest of the stream.
     """
     taken = bytearray()
     while len(taken) < size:
@@ -73,7 +73,7 @@ def _exactly(end: socket.socket, size: int) -> bytearray:
 
 
 async def messages_of(stream: asyncio.StreamReader) -> AsyncIterator[Any]:
-    """Yield messages as `messages`, on a loop."""
+    """Yield the messages of an asyncio stream until its end."""
     while True:
         try:
             [size] = LENGTH.unpack(await stream.readexactly(LENGTH.size))

@@ -1,7 +1,8 @@
-"""A pytest plugin (`-p queueviz.fidelity.collector`): runs what the rows asked for mark, and writes down how it ended.
+"""A pytest plugin (`-p queueviz.fidelity.collector`) that runs marked tests and records their outcomes.
 
-One JSON file at the end: `{"tests": [{"id", "rows", "outcome"}], "unread": [modules]}`, in the order they came in.
-Works with xdist: the rows of a test travel with its report.
+Only tests marked with a requested row run.  At the end the plugin writes one JSON file: `{"tests": [{"id", "rows",
+"outcome"}], "unread": [modules]}`, in the order of arrival.  It works with xdist: the rows of a test travel with its
+report.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Tally:
 
     def __init__(self, out: Path) -> None:
         self.out = out
-        self.tests: dict[str, dict[str, Any]] = {}
+        self.tests: dict[str, dict[str, object]] = {}
         self.unread: dict[str, None] = {}  # each worker reports them
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:

@@ -1,7 +1,7 @@
 """The ledger: every claim of the articles as one row, and the 49 differences between articles and code.
 
-Rows lie in `claims/*.toml`, one file per article and one for the differences.  Loading checks all of them, so a
-`Ledger` has complete rows; needs no Django, since the tests' own hooks read it too.
+Rows are in `claims/*.toml`, one file per article and one for the differences.  Loading checks all of them, so a
+`Ledger` has complete rows.  This module needs no Django, since the tests' own hooks use it too.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ MOST_CHARS = 240  # of one sentence
 
 
 class LedgerBroken(ValueError):
-    """A row that is incomplete, unknown or duplicate; the message names it and its file."""
+    """The error of a row that is incomplete, unknown or duplicate; the message names the row and its file."""
 
 
 class Claim(NamedTuple):
-    """One row.  Texts are plain sentences; `…_zh` is the same in Simplified Chinese."""
+    """One row of the ledger.  Texts are plain sentences; `…_zh` is the same in Simplified Chinese."""
 
     row: str  # 0.27, D6
     claim: str  # what the article says
@@ -63,7 +63,7 @@ class Claim(NamedTuple):
 
     @property
     def section(self) -> str:
-        """The section: 0 to 4, or D."""
+        """The section of the row: 0 to 4, or D."""
         return self.row[0]
 
     @property
@@ -71,7 +71,7 @@ class Claim(NamedTuple):
         return bool(self.seed_value)
 
     def said(self, field: str, language: str) -> str:
-        """A text in the reader's language; values without words are the same in both."""
+        """Return a text field in the reader's language.  Values without words are the same in both languages."""
         text: str = getattr(self, field)
         return getattr(self, f"{field}_zh", "") or text if language.startswith("zh") else text
 
@@ -95,7 +95,7 @@ class Ledger(Mapping[str, Claim]):
         return [row for row in self._rows.values() if row.section == name]
 
     def concerned(self, difference: str) -> list[str]:
-        """The claims a difference belongs to."""
+        """Return the rows of the claims to which a difference belongs."""
         return [row.row for row in self._rows.values() if difference in row.differs]
 
 
@@ -106,17 +106,20 @@ def place_of(row: str) -> tuple[str, int]:
 
 @cache
 def ledger() -> Ledger:
-    """The rows of this package, read and checked once."""
+    """Return the ledger of this package, which is read and checked once."""
     return load(CLAIMS)
 
 
 def load(directory: Path) -> Ledger:
-    """Read every file of rows, and refuse incomplete, unknown or duplicate ones."""
+    """Read the ledger from every file in `directory`.
+
+    Raises LedgerBroken for an incomplete, unknown or duplicate row.
+    """
     claims: dict[str, Claim] = {}
     for path in sorted(directory.glob("*.toml")):
         for claim in read(path):
             if claim.row in claims:
-                raise LedgerBroken(f"{path.name}: row {claim.row} is there twice")
+                raise LedgerBroken(f"{path.name}: row {claim.row} exists twice")
             claims[claim.row] = claim
     _check_whole(claims)
     return Ledger(claims.values())

@@ -1,6 +1,6 @@
-"""Tests with `@pytest.mark.seed("0.27", …)`, read from their source without running anything.
+"""A reader of the marks `@pytest.mark.seed("0.27", …)` in the source of tests, which are not executed.
 
-A mark is found on a function, a class, in `pytestmark`, in `pytest.param(marks=…)`, and through a module's own
+A mark is recognized on a function, a class, in `pytestmark`, in `pytest.param(marks=…)`, and through a module's own
 constant that holds it.  A mark written in another way would be missed, so it is refused.
 """
 
@@ -20,11 +20,17 @@ class Mark(NamedTuple):
 
 
 class MarkUnread(ValueError):
-    """A mark that cannot be read from the source: without a row, with a computed one, or in an unusual place."""
+    """The error of a mark that cannot be read from the source.
+
+    The mark has no row, a computed one, or an unusual position.
+    """
 
 
 def scan(directory: Path, root: Path) -> list[Mark]:
-    """All marks below `directory`; test ids are relative to `root`.  By file, then in the order of the source."""
+    """Return all marks below `directory`, by file, then in the order of the source.
+
+    Test ids are relative to `root`.
+    """
     marks = []
     for path in sorted(directory.rglob("test_*.py")):
         text = path.read_text("utf-8")
@@ -34,7 +40,7 @@ def scan(directory: Path, root: Path) -> list[Mark]:
 
 
 def by_row(marks: Iterable[Mark]) -> dict[str, list[str]]:
-    """Return tests by row, each once."""
+    """Return the tests by row, each once."""
     tests: dict[str, list[str]] = {}
     for row, test in marks:
         if test not in tests.setdefault(row, []):
@@ -81,7 +87,7 @@ class _Source:
         return self._rows(assigned)
 
     def _rows(self, expressions: Iterable[ast.expr]) -> list[str]:
-        """Return rows of the marks in decorators, lists of marks, and parameters."""
+        """Return the rows of the marks in decorators, lists of marks, and parameters."""
         rows: list[str] = []
         for expression in expressions:
             if isinstance(expression, ast.Name) and expression.id in self.constants:

@@ -1,4 +1,4 @@
-"""docs/fidelity.md, made from the ledger and the marks of the tests."""
+"""The text of docs/fidelity.md and of a page for each section, made from the ledger and the marks of the tests."""
 
 from __future__ import annotations
 
@@ -9,44 +9,66 @@ from queueviz.fidelity.ledger import Claim, Ledger, ledger
 from queueviz.fidelity.marks import by_row, scan
 from sandbox.tools.reference import MADE, cell, table
 
-NAME = "fidelity.md"
-SECTIONS = {
-    "0": "Offset management",
-    "1": "The consuming side",
-    "2": "Notes on offset stores",
-    "3": "Concepts and working principles",
-    "4": "The consumer's source",
-    "D": "Where articles and code differ",
+INDEX = "fidelity.md"
+FOLDER = "fidelity"
+SECTIONS = {  # section → name of its page, title
+    "0": ("offsets", "Offset management"),
+    "1": ("consumers", "Consumer side"),
+    "2": ("offset-stores", "Notes on offset stores"),
+    "3": ("concepts", "Concepts and working principles"),
+    "4": ("source-code", "Consumer source code"),
+    "D": ("differences", "Differences between articles and code"),
 }
 HEAD = ("row", "the article", "RocketMQ 4.9.8", "here", "shown by")
 
 
-def page(root: Path) -> str:
-    """The page of the tree at `root`, whose tests lie in `tests/`."""
-    return text(ledger(), by_row(scan(root / "tests", root)))
+def pages(root: Path) -> dict[str, str]:
+    """Return the pages of the tree at `root`, whose tests are in `tests/`, by their paths below `docs`."""
+    rows, tests = ledger(), by_row(scan(root / "tests", root))
+    sections = {f"{FOLDER}/{name}.md": _section(rows, section, tests) for section, (name, _) in SECTIONS.items()}
+    return {INDEX: _index(rows), **sections}
 
 
-def text(rows: Ledger, tests: Mapping[str, list[str]]) -> str:
+def _index(rows: Ledger) -> str:
     lines = [
-        "# Articles and code",
+        "# What is verified",
         "",
         MADE,
-        "Five articles on RocketMQ say how it works; this is each thing they say, what RocketMQ 4.9.8's code",
-        "does, what the engine here does, and the tests that show it: in a running sandbox, or at the class",
-        "where that says as much. Where an article's value and the code's differ, the engine follows the code and",
-        "the pages show both. `manage.py fidelity` runs the tests; the page `/fidelity/` is the same list with",
-        "links to where it can be seen. A place such as `store 4` is a section of",
-        "[the specification](spec/README.md).",
+        "Five articles explain how RocketMQ works. The pages below list each claim of these articles with:",
+        "",
+        "- the behaviour of RocketMQ 4.9.8's code",
+        "- the behaviour of the engine of QueueViz",
+        "- the tests that show it",
+        "",
+        "Where an article and the code differ, the engine follows the code and the pages show both values.",
+        "",
+        "`manage.py fidelity` runs the tests. The page `/fidelity/` has the same list, with links to the boards that",
+        "show each claim. `store 4` in a row is a section of [the specification](spec/README.md).",
         "",
     ]
-    for section, title in SECTIONS.items():
-        lines += [f"## {title}", ""]
-        lines += table(HEAD, (_row(claim, tests.get(claim.row, ())) for claim in rows.section(section)))
-    return "\n".join(lines)
+    titles = ((f"[{title}]({FOLDER}/{name}.md)", section) for section, (name, title) in SECTIONS.items())
+    return "\n".join(lines + table(("section", "rows"), ((title, _extent(rows, section)) for title, section in titles)))
+
+
+def _extent(rows: Ledger, section: str) -> str:
+    ids = [claim.row for claim in rows.section(section)]
+    return f"{ids[0]} to {ids[-1]}"
+
+
+def _section(rows: Ledger, section: str, tests: Mapping[str, list[str]]) -> str:
+    lines = [
+        f"# {SECTIONS[section][1]}",
+        "",
+        MADE,
+        "All sections and the meaning of the columns: [What is verified](../fidelity.md).",
+        "",
+    ]
+    rows_of_page = (_row(claim, tests.get(claim.row, ())) for claim in rows.section(section))
+    return "\n".join(lines + table(HEAD, rows_of_page))
 
 
 def _plain(text: str) -> str:
-    """Return words that markdown and HTML leave as they are: `%RETRY%<group>` is no tag, `w * 4` no emphasis."""
+    """Return the text with the signs escaped that markdown and HTML interpret, as in `%RETRY%<group>` and `w * 4`."""
     return cell(text).replace("<", "&lt;").replace("*", "\\*")
 
 
@@ -63,7 +85,7 @@ def _row(claim: Claim, tests: list[str] | tuple[str, ...]) -> tuple[str, ...]:
 def _links(tests: list[str] | tuple[str, ...]) -> str:
     return (
         "<br>".join(
-            f"[{Path(path).name}::{name}](../{path})" for path, _, name in (test.partition("::") for test in tests)
+            f"[{Path(path).name}::{name}](../../{path})" for path, _, name in (test.partition("::") for test in tests)
         )
-        or "nothing yet"
+        or "no test"
     )

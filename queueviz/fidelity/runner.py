@@ -1,6 +1,7 @@
-"""The run of the tests behind the ledger, and a list of what is missing.
+"""The run of the tests behind the ledger, and a list of the ledger's faults.
 
-pytest runs in a process of its own, so that its settings, warnings and exit are its own; it writes to stderr.
+pytest runs in a process of its own, so that its settings, warnings and exit do not affect this one.  It writes to
+stderr.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from queueviz.fidelity.ledger import Claim
 
@@ -35,7 +36,7 @@ class Run(NamedTuple):
 
 
 class RunBroken(RuntimeError):
-    """pytest did not come to its end, or is not there."""
+    """The error if pytest did not finish, or is not installed."""
 
 
 def run(tests: Path, *, root: Path, rows: Iterable[str] = ()) -> Run:
@@ -71,9 +72,24 @@ def run(tests: Path, *, root: Path, rows: Iterable[str] = ()) -> Run:
         )
 
 
-def by_row(claims: Sequence[Claim], outcomes: Iterable[Outcome]) -> list[dict[str, Any]]:
-    """`[{"row", "claim", "tests": [{"id", "outcome"}]}]`, a row without a test included."""
-    tests: dict[str, list[dict[str, str]]] = {claim.row: [] for claim in claims}
+class ShowingTest(TypedDict):
+    """A test that shows a row."""
+
+    id: str
+    outcome: str
+
+
+class RowTests(TypedDict):
+    """A row of the ledger with its tests."""
+
+    row: str
+    claim: str
+    tests: list[ShowingTest]
+
+
+def by_row(claims: Sequence[Claim], outcomes: Iterable[Outcome]) -> list[RowTests]:
+    """Return each row with its tests, a row without a test included."""
+    tests: dict[str, list[ShowingTest]] = {claim.row: [] for claim in claims}
     for outcome in outcomes:
         for row in dict.fromkeys(outcome.rows):
             if row in tests:
@@ -81,7 +97,7 @@ def by_row(claims: Sequence[Claim], outcomes: Iterable[Outcome]) -> list[dict[st
     return [{"row": claim.row, "claim": claim.claim, "tests": tests[claim.row]} for claim in claims]
 
 
-def faults(listed: Iterable[Mapping[str, Any]], known: Mapping[str, Claim], ended: Run) -> list[str]:
+def faults(listed: Iterable[RowTests], known: Mapping[str, Claim], ended: Run) -> list[str]:
     """Return the ledger's faults: rows no test shows, marks of unknown rows, tests that did not pass."""
     sentences = [f"{module} could not be collected: whatever it shows is not counted." for module in ended.unread]
     for entry in listed:
@@ -110,6 +126,6 @@ def _in_parallel() -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    """The plugin is found wherever the tests lie."""
+    """Return the environment of pytest's process, in which the plugin can be imported from any directory."""
     paths = [str(HOUSE), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

@@ -1,4 +1,4 @@
-"""Rows of the ledger as a reader sees them: in their language, filtered, with the pages where they are seen."""
+"""Rows of the ledger as the page shows them: translated, filtered, with links to the pages that show each claim."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from queueviz.fidelity.ledger import SAME, Claim, Ledger
 LONGEST_SEARCH = 80  # characters of a search that are looked at
 SECTIONS = (
     ("0", _("Offset management")),
-    ("1", _("The consuming side")),
+    ("1", _("Consumer side")),
     ("2", _("Notes on offset stores")),
     ("3", _("Concepts and working principles")),
-    ("4", _("The consumer's source")),
-    ("D", _("Where articles and code differ")),
+    ("4", _("Consumer source code")),
+    ("D", _("Differences between articles and code")),
 )
 PLACES = {  # where a claim is seen → what its page is called; the paths are the boards'
     "board": _("Board"),
@@ -30,7 +30,7 @@ PLACES = {  # where a claim is seen → what its page is called; the paths are t
     "journal": _("Journal"),
     "settings": _("Settings"),
     "client": _("Client"),
-    "wire": _("Frames"),
+    "wire": _("Wire"),
     "topology": _("Topology"),
     "rebalance": _("Rebalance"),
     "store": _("Store"),
@@ -39,7 +39,7 @@ PLACES = {  # where a claim is seen → what its page is called; the paths are t
 
 
 class Values(NamedTuple):
-    """The article's value beside the code's, with the difference they belong to."""
+    """The article's value and the code's value, with the difference they belong to."""
 
     difference: str  # D6, or empty for a claim's own values
     article: str
@@ -74,7 +74,10 @@ class Shown:
 def shown(
     rows: Ledger, language: str, *, slug: str | None, search: str = "", section: str = "", differing: bool = False
 ) -> Shown:
-    """Return the rows of a search: a row has every word of `search`, in the reader's language or in English."""
+    """Return the rows that contain every word of `search`, in the reader's language or in English, by section.
+
+    `slug`: the sandbox to link to.  `differing`: only claims with a difference.
+    """
     words = search[:LONGEST_SEARCH].casefold().split()
     sections = []
     for name, title in SECTIONS:
@@ -94,7 +97,7 @@ def values_of(rows: Ledger, differences: Iterable[str], language: str) -> list[V
 
 
 def seen_at(rows: Ledger, board: str) -> list[str]:
-    """The differences whose values are seen at that page."""
+    """Return the rows of the differences whose values the page `board` shows."""
     return [claim.row for claim in rows.section("D") if board in claim.where]
 
 
@@ -114,7 +117,10 @@ def _row(rows: Ledger, claim: Claim, language: str, slug: str | None) -> Row:
 
 
 def _address(board: str, slug: str | None) -> str | None:
-    """A client's page has the client in its address, so the way there begins on the Board."""
+    """Return the link to a page of the sandbox that shows a claim.  None without a sandbox.
+
+    A client's page needs a client in its address, so its link leads to the Board.
+    """
     if slug is None or board not in BOARDS:
         return None
     return f"/s/{quote(slug)}/" + ("" if board in ("board", "client") else BOARDS[board].path)

@@ -1,1 +1,1 @@
-"""Kept and shared parts of a run: share links, recipes, recordings, branches, the past."""
+"""Stored and shared parts of a run: share links, reproducible links, recordings, branches, the past."""

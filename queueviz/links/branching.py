@@ -1,17 +1,17 @@
-"""Branches of a sandbox: a sandbox of one's own that was the same run up to an event (docs/branches.md)."""
+"""Branches of a sandbox: a new sandbox with the same run up to an event (docs/branches.md)."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from queueviz import engine
 from queueviz.access import policy
 from queueviz.access.visitor import Visitor
 from queueviz.courses import releases
-from queueviz.sandboxes import ownership, visitor_actions
+from queueviz.sandboxes import creation, visitor_actions
 from sandbox.control.actions import Action, parse_action
 from sandbox.control.branch_orders import BranchOrder
 from sandbox.control.rights import allows
 from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.rows.host import HostedRow
 
 
 def branch(
@@ -20,9 +20,12 @@ def branch(
     *,
     at: int,
     without: Iterable[int] = (),
-    instead: Mapping[int, Mapping[str, Any]] | None = None,
-) -> ownership.Created:
-    """Begin to make a branch of the visible run.  Raises `NotFound`, `Forbidden`, `ActionRefused`."""
+    instead: Mapping[int, Mapping[str, object]] | None = None,
+) -> creation.Created:
+    """Start to create a branch of the sandbox and return it.  Raises `NotFound`, `Forbidden`, `ActionRefused`.
+
+    `without` and `instead`: actions left out and replaced, by number.
+    """
     visit = policy.visit_at(visitor, slug, "see")
     parent = policy.ours(visit)
     demand_answers_given(visit)
@@ -32,13 +35,15 @@ def branch(
         changes[seq] = action = parse_action(fields)
         if not allows("owner", action):
             raise policy.forbidden(visitor, visit)
-    return ownership.branch(visitor, parent, BranchOrder(parent=slug, at=at, changes=changes))
+    return creation.branch(visitor, parent, BranchOrder(parent=slug, at=at, changes=changes))
 
 
 def demand_answers_given(visit: policy.Visit) -> None:
-    """Raises ActionRefused (409) while a lab of a course or an exam is in progress: a second run of it would be a
-    place to try answers, without the teacher's pace; and until the scores of its course are released.  Teachers may.
-    Wakes the sandbox.
+    """Raise ActionRefused (409) while the visitor may not replay the sandbox because of its lab.
+
+    This holds while a lab of a course or an exam is in progress: a student could try answers in a second run,
+    without the teacher's pace.  It also holds until the scores of the course are released.  Teachers may always
+    replay.  The call wakes the sandbox.
     """
     sandbox = policy.ours(visit)
     if visit.may("grade"):
@@ -51,14 +56,14 @@ def demand_answers_given(visit: policy.Visit) -> None:
     if lab is None:
         return
     if not lab["finished"] and (lab["exam"] or sandbox.course_id is not None):
-        raise ActionRefused(409, "A run is not played again while its lab is in progress.", "Finish the lab first.")
+        raise ActionRefused(409, "A run cannot be replayed while its lab is in progress.", "Finish the lab first.")
     if not visit.sees_scores:  # the run that is played again would show its own
         raise releases.withheld()
 
 
-def state(slug: str) -> dict[str, Any]:
-    """Return the progress of a branch: `state`, `progress` from 0 to 1, `failed`."""
-    row: dict[str, Any] | None = engine.answer(engine.port().status())["sandboxes"].get(slug)
+def state(slug: str) -> HostedRow:
+    """Return the progress of a branch: `state`, `progress` from 0 to 1, `failed`.  Raises ActionRefused (404)."""
+    row: HostedRow | None = engine.answer(engine.port().status())["sandboxes"].get(slug)
     if row is None:
-        raise ActionRefused(404, "There is no sandbox {slug}.", "It may have expired.", slug=slug)
+        raise ActionRefused(404, "Sandbox {slug} does not exist.", "The sandbox may have expired.", slug=slug)
     return row

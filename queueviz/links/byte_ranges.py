@@ -1,4 +1,4 @@
-"""A file over HTTP, whole or a range of its bytes (RFC 9110, section 14)."""
+"""HTTP responses with a file, whole or a range of its bytes (RFC 9110, section 14)."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 
 
 def answer(request: HttpRequest, path: Path, content_type: str) -> HttpResponse:
-    """Return 200, 206 of one range, 304 or 416.  Several ranges are answered by the whole file."""
+    """Return a response with the file: 200, 206 with one range, 304 or 416.  Several ranges get the whole file."""
     status = path.stat()
     tag, total = f'"{status.st_mtime_ns:x}-{status.st_size:x}"', status.st_size
     if request.headers.get("If-None-Match") == tag:
@@ -30,7 +30,7 @@ def answer(request: HttpRequest, path: Path, content_type: str) -> HttpResponse:
 
 
 def _places(first: str, last: str, total: int) -> tuple[int, int]:
-    """Begin and end of a range; without a first number, the last bytes are meant."""
+    """Return begin and end of a byte range.  Without a first number, the range is the last bytes."""
     if not first:
         return max(0, total - int(last)), total
     return int(first), min(total, int(last) + 1 if last else total)

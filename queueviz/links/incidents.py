@@ -1,12 +1,12 @@
-"""Incidents of the gallery as sandboxes: their recipes, and their markers in a sandbox's replay.
+"""Incidents of the gallery as sandboxes: their reproducible links, and their markers in a sandbox's replay.
 
-The database keeps nothing of them.  A sandbox's incident follows from its seed, and its markers' positions from its
+The database has no rows of them.  A sandbox's incident follows from its seed, and its markers' positions from its
 journal.  Both are cached here for a while, since a journal does not change.
 """
 
 import time
 from collections import OrderedDict
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -15,6 +15,7 @@ from django.utils.translation import gettext
 from queueviz import engine
 from queueviz.access import policy
 from queueviz.access.visitor import Visitor
+from queueviz.engines.host_config import host_config
 from queueviz.links import recipe_links
 from queueviz.refusals import filled
 from queueviz.slugs import root_of
@@ -40,11 +41,59 @@ _remembered: OrderedDict[str, Remembered] = OrderedDict()
 
 
 def order(incident: Incident) -> RunOrder:
-    return order_of(incident, engine.config_of())
+    return order_of(incident, host_config())
 
 
-def cards(visitor: Visitor) -> list[dict[str, Any]]:
-    """All of the gallery, in the reader's language; `mine`: the address of a sandbox in which it was opened."""
+class LabLink(TypedDict):
+    """The lab that explains an incident."""
+
+    address: str
+    number: str
+    title: str
+
+
+class IncidentTexts(TypedDict):
+    """An incident in the reader's language."""
+
+    slug: str
+    title: str
+    symptom: str
+    cause: str
+    mend: str
+    until_ms: int
+    lab: LabLink
+    markers: int
+
+
+class IncidentCard(IncidentTexts):
+    """An incident of the gallery."""
+
+    mine: str | None  # address of a sandbox in which the visitor opened it
+    recipe: str  # address
+
+
+class MarkerNote(TypedDict):
+    """A marker found in the journal."""
+
+    seq: int
+    number: int
+    title: str
+    text: str
+    question: str
+    address: str
+
+
+class ShownIncident(IncidentTexts):
+    """The incident of a sandbox with its markers so far."""
+
+    notes: list[MarkerNote]
+
+
+def cards(visitor: Visitor) -> list[IncidentCard]:
+    """Return all incidents of the gallery, in the reader's language.
+
+    `mine`: the address of a sandbox in which the visitor opened the incident, or None.
+    """
     mine: dict[str, str] = {}
     for sandbox in policy.sandboxes_of(visitor):
         if not sandbox.branch_of and (opened := incident_of(engine.directory_of(sandbox.slug))) is not None:
@@ -59,8 +108,8 @@ def cards(visitor: Visitor) -> list[dict[str, Any]]:
     ]
 
 
-def said(incident: Incident) -> dict[str, Any]:
-    """Return its texts in the reader's language, and the lab that explains it."""
+def said(incident: Incident) -> IncidentTexts:
+    """Return the incident's texts in the reader's language, and the lab that explains it."""
     lab = LABS[incident.lab]
     return {
         "slug": incident.slug,
@@ -74,12 +123,12 @@ def said(incident: Incident) -> dict[str, Any]:
     }
 
 
-def shown(slug: str) -> dict[str, Any] | None:
-    """Return the incident of a sandbox for its replay, with the markers found so far.  None: it has no incident."""
+def shown(slug: str) -> ShownIncident | None:
+    """Return the incident of a sandbox for its replay, with the markers reached so far.  None if it has no incident."""
     recalled = _recall(slug)
     if recalled is None:
         return None
-    notes = [
+    notes: list[MarkerNote] = [
         {
             "seq": note.seq,
             "number": number,
@@ -94,7 +143,7 @@ def shown(slug: str) -> dict[str, Any] | None:
 
 
 def first_address(slug: str) -> str:
-    """The replay of a sandbox at its first marker; the sandbox, where there is none."""
+    """Return the address of the replay at the sandbox's first marker, or of the sandbox if it has no marker yet."""
     recalled = _recall(slug)
     if recalled is None or not recalled.noted.notes:
         return reverse("sandbox", args=[slug])

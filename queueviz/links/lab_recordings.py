@@ -1,8 +1,8 @@
-"""Recordings that labs open with: made beside the server at first need, and kept in the data home."""
+"""Recordings that labs open with.  A process beside the server makes each when first needed; the data home keeps it."""
 
 import threading
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 from django.conf import settings
@@ -18,10 +18,13 @@ MAKE = "sandbox.simulation.lab_recording"
 
 
 class LabRecording(NamedTuple):
-    """`notes`: seq, text and values of each step that was met; `lasts_ms`: of the sandbox's clock."""
+    """A lab's recording.
+
+    `notes`: seq, text and values of each step that was met.  `lasts_ms`: duration by the sandbox's clock.
+    """
 
     path: Path
-    notes: list[tuple[int, str, dict[str, Any]]]
+    notes: list[tuple[int, str, dict[str, object]]]
     lasts_ms: int
 
 
@@ -30,7 +33,7 @@ _lock = threading.Lock()
 
 
 def find(lab: Lab) -> LabRecording | None:
-    """Return the lab's recording.  None: it is not made yet."""
+    """Return the lab's recording, or None if it is not made yet."""
     path = _path(lab)
     try:
         beside = orjson.loads(path.with_suffix(".json").read_bytes())
@@ -40,7 +43,10 @@ def find(lab: Lab) -> LabRecording | None:
 
 
 def make(lab: Lab) -> Play:
-    """Return the play that makes it, perhaps begun before.  Raises ActionRefused: 503 too many plays, 409 it failed."""
+    """Return the play that makes the recording, begun now or before.
+
+    Raises ActionRefused: 503 too many plays, 409 it failed.
+    """
     with _lock:
         making = _makings.get(lab.slug)
         if making is None or making.state == "done":  # what it made is gone

@@ -1,4 +1,4 @@
-"""A recording and its player as one HTML file that asks for nothing: for mail, slides, machines without a network."""
+"""A recording and its player as one HTML file without requests: for mail, slides, machines without a network."""
 
 import base64
 import json
@@ -12,7 +12,7 @@ from django.template.loader import render_to_string
 from django.utils.html import json_script
 from django.utils.safestring import mark_safe
 
-from queueviz.boards.js_texts import texts
+from queueviz.boards.js_texts import PageTexts, texts
 from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.operations.module_graph import imported
 
@@ -27,14 +27,14 @@ LEFT_ALONE = " !\"$&'()*+,-./:;=?@[\\]^_`{|}~<>"  # in a data address: what is w
 
 
 class Letters(json.JSONEncoder):
-    """A JSON encoder that keeps letters as they are: their escapes have twice the bytes."""
+    """A JSON encoder for small files: without spaces, and without escapes of letters, which have twice the bytes."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**{**options, "ensure_ascii": False})
+        super().__init__(**{**options, "ensure_ascii": False, "separators": (",", ":")})
 
 
 def offline_page(recording: bytes, *, title: str, language: str) -> str:
-    """The whole file.  Modules find each other by an import map of data addresses."""
+    """Return the HTML file.  Its modules import each other through an import map of data addresses."""
     modules = {f"queueviz/{name}": _address(name) for name in (MAIN, *imported(MAIN))}
     context = {
         "title": title,
@@ -53,11 +53,11 @@ def _address(module: str) -> str:
     return f"data:text/javascript,{quote(source, safe=LEFT_ALONE)}"
 
 
-def _said() -> dict[str, Any]:
-    """The texts of the families that the modules name."""
+def _said() -> PageTexts:
+    """Return the texts of the families that the modules name."""
     families = {family for name in (MAIN, *imported(MAIN)) for family in FAMILY.findall(_read(f"js/{name}"))}
     words = texts(PLAYER_WORDS)
-    return words | {"texts": {key: text for key, text in words["texts"].items() if key.partition(".")[0] in families}}
+    return {**words, "texts": {key: text for key, text in words["texts"].items() if key.partition(".")[0] in families}}
 
 
 def _style(name: str) -> str:

@@ -1,25 +1,43 @@
-"""Sandboxes at events, executed again beside the server for the views of the past.  The newest are kept in memory."""
+"""Sandboxes at past events, executed again in processes beside the server for the views of the past.
+
+The newest results are kept in memory.
+"""
 
 import atexit
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TypedDict, cast
 
 from queueviz import engine
 from queueviz.access.rate_limits import Rate
-from queueviz.links.reruns import Play
+from queueviz.links.reruns import Play, PlayMessage
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.rows.snapshot import Snapshot
 
 LIMITS = HostLimits()
 MOMENTS = Rate(LIMITS.moments_per_minute / 60, LIMITS.moments_per_minute, what="events")
 EXECUTE = "sandbox.simulation.moment"
 
 
+class PastState(TypedDict):
+    """A sandbox at an event, as `simulation.moment` prints it."""
+
+    seq: int
+    state: str
+    snapshot: Snapshot | None  # None: it is asleep
+    channels: dict[str, Mapping[str, object]]  # data by channel, without the slug
+
+
 class Moment(Play):
-    """`result`: as `moment_at` returns it."""
+    """The repeated execution of a sandbox up to one event."""
+
+    @property
+    def past(self) -> PastState | None:
+        """The result, or None until there is one."""
+        return cast("PastState | None", self.result)
 
     def __init__(self, slug: str, at: int, now: Callable[[], float] = time.monotonic) -> None:
         super().__init__(slug, "moment", [EXECUTE, str(engine.directory_of(slug))], {"at": at}, most_s=LIMITS.moment_s)
@@ -30,7 +48,7 @@ class Moment(Play):
         self._drop_unasked()
         super().run()
 
-    def _hear(self, message: dict[str, Any]) -> None:
+    def _hear(self, message: PlayMessage) -> None:
         super()._hear(message)
         self._drop_unasked()
 
@@ -45,15 +63,16 @@ _places = threading.Semaphore(LIMITS.moments_at_once)
 
 
 def find(slug: str, at: int, admit: Callable[[], None]) -> Moment:
-    """Return the execution of the event, begun if there is none.  `admit` raises if the visitor may have no more made.
+    """Return the execution up to the event `at`; begin it if it does not exist.
 
-    Raises ActionRefused: 503 too many wait.
+    `admit` is called before a new one and raises if the visitor may have no more.  Raises ActionRefused: 503 too
+    many wait.
     """
     with _lock:
         moment = _moments.get((slug, at))
         if moment is None or moment.state == "cancelled":
             if sum(not other.is_over for other in _moments.values()) >= LIMITS.moments_waiting:
-                raise ActionRefused(503, "Too many events are being executed again.", "Try again in a minute.")
+                raise ActionRefused(503, "Too many events are being replayed.", "Try again in a minute.")
             admit()
             moment = _moments[slug, at] = Moment(slug, at)
             for old in [key for key, other in _moments.items() if other.is_over][: -LIMITS.moments_kept]:
@@ -62,7 +81,7 @@ def find(slug: str, at: int, admit: Callable[[], None]) -> Moment:
         _moments.move_to_end((slug, at))
         moment.asked_s = time.monotonic()
         if moment.state == "failed":
-            del _moments[slug, at]  # said once, and begun again by who asks again
+            del _moments[slug, at]  # reported once; the next request begins it again
         return moment
 
 

@@ -1,6 +1,6 @@
-"""Recipe links: a run without its journal, in the fragment of an address (docs/sharing.md).
+"""Reproducible links: a run without its journal, in the fragment of an address (docs/sharing.md).
 
-Nothing of them is kept here: what a link holds is all that there is of it.
+The server stores nothing of them: the link contains all data of the run.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from queueviz import engine
 from queueviz.access import policy
 from queueviz.access.visitor import Visitor
-from queueviz.sandboxes import ownership, visitor_actions
+from queueviz.sandboxes import creation, visitor_actions
 from sandbox.control.actions import parse_action
 from sandbox.control.branch_orders import RunOrder
 from sandbox.control.limits import HostLimits
@@ -25,14 +25,14 @@ LIMITS = HostLimits()
 
 
 class Made(NamedTuple):
-    """A recipe link: its path and fragment, and the range as a test in Python."""
+    """A reproducible link: its path and fragment, and the range of events as a test in Python."""
 
     address: str
     test: str
 
 
 def make(slug: str, first: int, at: int) -> Made:
-    """Return the recipe of the run up to event `at`, with a test of events `first` to `at`.
+    """Return the reproducible link of the run up to event `at`, with a test of events `first` to `at`.
 
     Raises ActionRefused: 404, 409, 422.
     """
@@ -40,7 +40,7 @@ def make(slug: str, first: int, at: int) -> Made:
     first = min(first, at)
     if at - first >= LIMITS.recipe_test_events:
         raise ActionRefused(
-            422, "A test is of at most {most} events.", "Choose a later first event.", most=LIMITS.recipe_test_events
+            422, "A test has at most {most} events.", "Choose a later first event.", most=LIMITS.recipe_test_events
         )
     entries = engine.answer(engine.port().entries(slug, first - 1, at - first + 1, longs_as_text=False))
     rows = [row for row in entries.rows if int(row["seq"]) <= at]
@@ -48,7 +48,7 @@ def make(slug: str, first: int, at: int) -> Made:
 
 
 def read(visitor: Visitor, text: str) -> RunOrder:
-    """Return the order in a pasted text: a recipe, or the link that ends with one.  Raises ActionRefused (422, 429)."""
+    """Return the order in a pasted text: a link, or its part after `#`.  Raises ActionRefused (422, 429)."""
     visitor_actions.ACTIONS.demand(policy.counted_as(visitor))
     order = unpack(text.strip().rpartition("#")[2], LIMITS)
     for entry in order.came:
@@ -59,14 +59,14 @@ def read(visitor: Visitor, text: str) -> RunOrder:
         ):
             raise ActionRefused(
                 422,
-                "This recipe has an action that an owner may not do: {action}.",
-                "Ask for one up to an earlier event.",
+                "This reproducible link contains an action that is not allowed to an owner: {action}.",
+                "End the reproducible link at an earlier event.",
                 action=entry.name,
             )
     return order
 
 
-def open_it(visitor: Visitor, order: RunOrder) -> ownership.Created:
-    """Begin to make a sandbox of the visitor's own.  Raises as `ownership.branch`."""
+def open_it(visitor: Visitor, order: RunOrder) -> creation.Created:
+    """Start to create the visitor's own sandbox from the order and return it.  Raises as `creation.branch`."""
     incident = with_seed(order.seed)
-    return ownership.from_run(visitor, order, name="" if incident is None else gettext(incident.title))
+    return creation.from_run(visitor, order, name="" if incident is None else gettext(incident.title))

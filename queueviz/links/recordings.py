@@ -1,6 +1,6 @@
-"""Recordings of sandboxes: each made by a process beside the server, and kept until others need the space.
+"""Recordings of sandboxes.  A process beside the server makes each; it is kept until others need the space.
 
-They are no files of the sandbox: they can be made again as long as its journal is kept.
+They are not part of the sandbox's files: they can be made again as long as its journal is kept.
 """
 
 import atexit
@@ -30,13 +30,13 @@ log = logging.getLogger(__name__)
 
 FOLDER = "recordings"
 SCORELESS = "-without-scores"  # in the name of a file
-UNASKED = "it was not asked for any more"
+UNASKED = "the request was cancelled"
 LAST_WORDS_BYTES = 2_000
 COMMAND = [sys.executable, "-m", "django", "recording", "export", "--beside"]
 
 
 class Making:
-    """A recording that is made, or waits for its turn.  `progress`: 0 to 1; `why` it failed, once it has."""
+    """A recording in progress, or in the queue.  `progress`: 0 to 1; `why`: the reason, once it has failed."""
 
     def __init__(self, path: Path, now_s: float) -> None:
         self.path = path
@@ -47,7 +47,10 @@ class Making:
 
 
 class Recordings:
-    """The recordings of one data home.  `admit` of `find` raises if the visitor may have no more made."""
+    """The recordings of one data home.
+
+    `admit` of `find` raises if the visitor may request no more.
+    """
 
     def __init__(
         self,
@@ -68,9 +71,10 @@ class Recordings:
             left.unlink(missing_ok=True)
 
     def find(self, slug: str, first: int, last: int, admit: Callable[[], None], *, scores: bool) -> Path | Making:
-        """The file, or how far it is; `scores`: of labs are in it.
+        """Return the file of the recording, or its progress; begin it if it does not exist.
 
-        Raises ActionRefused: 409 it could not be made, 503 too many wait.
+        `scores`: the recording contains scores of labs.  Raises ActionRefused: 409 it could not be made, 503 too
+        many wait.
         """
         kind = "" if scores else SCORELESS
         path = self._home / FOLDER / slug / f"{first}-{last}-{__version__}{kind}.qvr"
@@ -87,7 +91,7 @@ class Recordings:
                 raise ActionRefused(
                     409,
                     "The recording could not be made: {why}.",
-                    "Try again, or ask for a shorter range.",
+                    "Try again, or request a shorter range.",
                     why=making.why,
                 )
             if making is None:
@@ -129,12 +133,12 @@ class Recordings:
             making.why = (error.strerror or str(error)).lower()
         except Exception:
             log.exception("making %s failed", making.path)
-            making.why = "something broke on our side"
+            making.why = "server error"
         part.unlink(missing_ok=True)
         self._make_room(making.path)
 
     def _written(self, making: Making, part: Path, options: list[str]) -> str | None:
-        """Write the recording and return the reason if that failed."""
+        """Run the process that writes the recording to `part`.  Return the reason if that failed, else None."""
         if self._is_forgotten(making):
             return UNASKED
         part.parent.mkdir(parents=True, exist_ok=True)
@@ -159,12 +163,12 @@ class Recordings:
             return UNASKED if self._is_forgotten(making) else _reason(process.returncode, words)
 
     def _is_forgotten(self, making: Making) -> bool:
-        """Return whether the recording is no longer requested, or was dropped."""
+        """Return True if the recording is no longer requested, or was dropped."""
         late = self._now() - making.asked_s > self._limits.recording_unasked_s
         return late or self._made.get(making.path) is not making
 
     def _make_room(self, newest: Path) -> None:
-        """Remove those that were not asked for longest."""
+        """Delete the recordings that were not requested for the longest time, down to the limit of bytes."""
         sizes = sorted(
             (path.stat().st_mtime, path.stat().st_size, path)
             for path in (self._home / FOLDER).glob("*/*.qvr")

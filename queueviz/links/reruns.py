@@ -1,8 +1,8 @@
-"""Runs played again in processes beside the server: comparisons and claims.  One after the other, at low priority.
+"""Plays: runs executed again in processes beside the server, for comparisons and claims.
 
-A play prints {"progress"} lines and ends with {"result"} or {"refused"}.  Plays are kept in memory: the newest only.
-No visitor has more than a part of the places.  All visitors that may only watch have together as many as one
-visitor.
+They run one after the other, at low priority.  A play prints {"progress"} lines and ends with {"result"} or
+{"refused"}.  Only the newest plays are kept, in memory.  A visitor can use only a part of the queue.  All visitors
+that may only watch have together as much as one visitor.
 """
 
 import atexit
@@ -14,8 +14,9 @@ import sys
 import tempfile
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 import orjson
 
@@ -32,7 +33,10 @@ MOST_EACH = 2  # of the places: one that runs, one that waits
 
 
 class Holder(NamedTuple):
-    """The visitor a play is counted for (`policy.counted_as`); a guest may not act in its sandbox."""
+    """The visitor for whom a play is counted (`policy.counted_as`).
+
+    A guest may not act in the sandbox of the play.
+    """
 
     name: str
     is_guest: bool = False
@@ -41,15 +45,33 @@ class Holder(NamedTuple):
 SERVER = Holder("")
 
 
+class PlayRefusal(TypedDict):
+    """The reason a play ended without a result."""
+
+    message: str
+    values: dict[str, object]
+
+
+class PlayMessage(TypedDict, total=False):
+    """A line that a play prints."""
+
+    progress: float
+    result: object
+    refused: PlayRefusal
+
+
 class Play:
-    """`state`: waiting, running, done, cancelled, failed; `over`: one of the last three."""
+    """One run in a process.
+
+    `state`: waiting, running, done, cancelled, failed; `is_over`: one of the last three.
+    """
 
     def __init__(
         self,
         slug: str,
         kind: str,
         arguments: list[str],
-        order: dict[str, Any],
+        order: Mapping[str, object],
         *,
         holder: Holder = SERVER,
         most_s: float = LIMITS.play_s,
@@ -61,8 +83,8 @@ class Play:
         self.holder = holder
         self.state = "waiting"
         self.progress = 0.0
-        self.result: dict[str, Any] | None = None
-        self.refused: dict[str, Any] | None = None  # message and values
+        self.result: object = None  # of a play that is done; its reader knows its type
+        self.refused: PlayRefusal | None = None
         self._command = [sys.executable, "-m", *arguments]
         self._most_s = most_s
         self._process: subprocess.Popen[bytes] | None = None
@@ -118,7 +140,7 @@ class Play:
                     words.read().decode(errors="replace"),
                 )
 
-    def _hear(self, message: dict[str, Any]) -> None:
+    def _hear(self, message: PlayMessage) -> None:
         self.progress = message.get("progress", self.progress)
         if self.state == "running" and "result" in message:
             self.result, self.state = message["result"], "done"
@@ -132,7 +154,7 @@ _places = threading.Semaphore(LIMITS.plays_at_once)
 
 
 def begin(play: Play) -> Play:
-    """Raises ActionRefused: 503 too many wait, 429 too many of this visitor's."""
+    """Queue a play and return it.  Raises ActionRefused: 503 too many wait, 429 too many of this visitor."""
     with _lock:
         _make_room(play.holder, [other for other in _plays.values() if not other.is_over])
         _plays[play.id] = play
@@ -143,25 +165,28 @@ def begin(play: Play) -> Play:
 
 
 def _make_room(holder: Holder, others: list[Play]) -> None:
-    """Make room for another play: the oldest play of a guest is cancelled for a visitor who may act."""
+    """Refuse another play if the queue is full, or cancel the oldest play of a guest for a visitor who may act.
+
+    Raises ActionRefused (429, 503).
+    """
     guests = [other for other in others if other.holder.is_guest]
     if holder.is_guest and len(guests) >= MOST_EACH:
-        raise ActionRefused(503, "Other runs are being played.", "Try again in a minute.")
+        raise ActionRefused(503, "Other runs are in progress.", "Try again in a minute.")
     if holder != SERVER and sum(other.holder == holder for other in others) >= MOST_EACH:
         raise ActionRefused(
-            429, "{n} runs of yours are being played.", "Wait for one of them, or cancel it.", n=MOST_EACH
+            429, "{n} of your runs are in progress.", "Wait until a run ends, or cancel a run.", n=MOST_EACH
         )
     if len(others) >= LIMITS.plays_at_once + LIMITS.plays_waiting:
         if holder.is_guest or not guests:
-            raise ActionRefused(503, "Other runs are being played.", "Try again in a minute.")
+            raise ActionRefused(503, "Other runs are in progress.", "Try again in a minute.")
         guests[0].cancel()
 
 
 def find(slug: str, play_id: str) -> Play:
-    """Raises ActionRefused (404)."""
+    """Return the play of this sandbox with this id.  Raises ActionRefused (404)."""
     play = _plays.get(play_id)
     if play is None or play.slug != slug:
-        raise ActionRefused(404, "This result is not kept any more.", "Play it again.")
+        raise ActionRefused(404, "This result is no longer stored.", "Start the run again.")
     return play
 
 

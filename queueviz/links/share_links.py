@@ -1,15 +1,14 @@
-"""Links of a sandbox that can be revoked: a range of its events as a recording, the sandbox live, or a branch of one's
-own from an event.
+"""Revocable links of a sandbox: to a range of its events as a recording, to the live sandbox, or to a branch.
 
-What a range shows is frozen when the link is made: the recording holds its range and nothing else, so no request made
-with the link can show more.  Recordings lie in `shares/` of the data home, beside the sandboxes.  Live and fork links
-lead to the sandbox itself, and end when it is made private.
+The content of a range link is fixed when the link is made.  The recording holds its range and nothing else, so no
+request made with the link can show more.  Recordings are in `shares/` of the data home, beside the sandboxes.  Live
+and fork links lead to the sandbox itself, and end when it is made private.
 """
 
 import secrets
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, cast
 
 from django.conf import settings
 from django.utils import timezone
@@ -32,11 +31,19 @@ LIVES_DAYS = (1, 7, 30, 90)
 LISTED = timedelta(days=90)  # after it was revoked or has expired
 USED_NOTED_EVERY = timedelta(minutes=1)
 GUESSES = Rate(LIMITS.unknown_links_per_s, LIMITS.unknown_links, what="links")
-ENDED = "This link is unknown, was revoked, or its time is over."
+ENDED = "This share link is unknown, revoked or expired."
 NOTE_MARK = "#"
 LIVE, FORK, RANGE = Grant.Kind.LIVE, Grant.Kind.FORK, Grant.Kind.SHARE
 FAILED = "failed"  # in `Grant.shows`, beside what it shows
 SEQS = ("first", "last", "at")  # of what a link shows, in the audit
+
+
+class Seqs(TypedDict, total=False):
+    """The events a link shows."""
+
+    first: int
+    last: int
+    at: int
 
 
 class Note(NamedTuple):
@@ -55,12 +62,12 @@ class Shown(NamedTuple):
     language: str
     notes: tuple[Note, ...]
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         return {**self._asdict(), "notes": [note._asdict() for note in self.notes]}
 
 
 class Share(NamedTuple):
-    """A link that is good, or was."""
+    """A share link, valid or ended."""
 
     grant: Grant
 
@@ -70,14 +77,14 @@ class Share(NamedTuple):
 
     @property
     def shown(self) -> Shown:
-        """The events of a range link."""
+        """The events that a range link shows."""
         row = self.grant.shows
         notes = tuple(Note(**note) for note in row["notes"])
         return Shown(row["first"], row["last"], row["at"], row["language"], notes)
 
     @property
     def at(self) -> int:
-        """The event of a fork link: a branch is the same run up to there."""
+        """The event of a fork link: a branch is the same run up to this event."""
         return int(self.grant.shows["at"])
 
     @property
@@ -94,7 +101,7 @@ class Share(NamedTuple):
 
     @property
     def has_failed(self) -> bool:
-        """Return whether its recording could not be made."""
+        """True if the recording could not be made."""
         return bool(self.grant.shows.get(FAILED))
 
     @property
@@ -117,16 +124,21 @@ def make(visitor: Visitor, sandbox: Sandbox, shown: Shown, *, label: str, days: 
 
 
 def make_live(visitor: Visitor, sandbox: Sandbox, *, label: str, days: int) -> str:
-    """Make a link as `make` does, to watch the sandbox live.  Raises ActionRefused (409) for a private sandbox."""
+    """Make a link to the live sandbox and return its secret, as `make` does.
+
+    Raises ActionRefused (409) for a private sandbox.
+    """
     _demand_open(sandbox)
     return _make(visitor, sandbox, LIVE, {}, label, days)
 
 
 def make_fork(visitor: Visitor, sandbox: Sandbox, at: int, *, label: str, days: int) -> str:
-    """Make a link as `make_live` does, with which a visitor branches from event `at`."""
+    """Make a link for branches from event `at` and return its secret, as `make_live` does."""
     _demand_open(sandbox)
     if at > newest(sandbox.slug):
-        raise ActionRefused(422, "Event {seq} has not happened yet.", "Choose an event that has.", field="at", seq=at)
+        raise ActionRefused(
+            422, "Event {seq} has not happened yet.", "Choose an event that has happened.", field="at", seq=at
+        )
     return _make(visitor, sandbox, FORK, {"at": at}, label, days)
 
 
@@ -135,17 +147,17 @@ def _demand_open(sandbox: Sandbox) -> None:
         raise ActionRefused(
             409,
             "This sandbox is private: only a range of it can be shared.",
-            "Let others watch it in the settings, or share a range.",
+            "Allow others to watch the sandbox in the settings, or share a range.",
             field="kind",
         )
 
 
-def _make(visitor: Visitor, sandbox: Sandbox, kind: Grant.Kind, shows: dict[str, Any], label: str, days: int) -> str:
+def _make(visitor: Visitor, sandbox: Sandbox, kind: Grant.Kind, shows: dict[str, object], label: str, days: int) -> str:
     if days not in LIVES_DAYS:
         raise ActionRefused(
             422,
-            "A link lives for {days} days.",
-            "Choose one of these.",
+            "A share link is valid for {days} days.",
+            "Choose one of these values.",
             field="days",
             days=", ".join(map(str, LIVES_DAYS)),
         )
@@ -154,8 +166,8 @@ def _make(visitor: Visitor, sandbox: Sandbox, kind: Grant.Kind, shows: dict[str,
         if _links(sandbox).filter(policy.live_grants(timezone.now())).count() >= LIMITS.share_links_per_sandbox:
             raise ActionRefused(
                 429,
-                "This sandbox has {allowed} share links already.",
-                "Revoke one of them first.",
+                "This sandbox already has {allowed} share links.",
+                "Revoke a share link first.",
                 allowed=LIMITS.share_links_per_sandbox,
             )
         Grant.objects.create(
@@ -167,12 +179,16 @@ def _make(visitor: Visitor, sandbox: Sandbox, kind: Grant.Kind, shows: dict[str,
             shows=shows,
             expires_at=timezone.now() + timedelta(days=days),
         )
-    ownership.record(visitor, "share", sandbox.slug, kind=kind.value, **{k: v for k, v in shows.items() if k in SEQS})
+    seqs = cast(Seqs, {name: shows[name] for name in SEQS if name in shows})
+    ownership.record(visitor, "share", sandbox.slug, kind=kind.value, **seqs)
     return secret
 
 
 def find(visitor: Visitor, secret: str) -> Share:
-    """The link with this secret, if it is good; raises `policy.NotFound`, or ActionRefused (429) after many guesses."""
+    """Return the valid link with this secret.
+
+    Raises `policy.NotFound`, or ActionRefused (429) after many guesses.
+    """
     good = policy.live_grants(timezone.now())
     grant = Grant.objects.select_related("sandbox").filter(good, kind__in=Grant.LINKS, digest=digest(secret)).first()
     if grant is None or policy.has_expired(grant.sandbox) or _is_shut(grant):
@@ -186,19 +202,19 @@ def _is_shut(grant: Grant) -> bool:
 
 
 def note_use(share: Share) -> None:
-    """Record when the link was last opened, to the minute."""
+    """Record that the link is opened now, to the minute."""
     now = timezone.now()
     if share.grant.used_at is None or now - share.grant.used_at > USED_NOTED_EVERY:
         Grant.objects.filter(pk=share.grant.pk).update(used_at=now)
 
 
 def note_failed(share: Share) -> None:
-    """Record that its recording could not be made."""
+    """Record that the link's recording could not be made."""
     Grant.objects.filter(pk=share.grant.pk).update(shows=share.grant.shows | {FAILED: True})
 
 
 def revoke(visitor: Visitor, sandbox: Sandbox, key: int) -> None:
-    """Revoke the link, for open sockets too, and delete its recording."""
+    """Revoke the link, delete its recording, and close its sockets."""
     for grant in _links(sandbox).filter(pk=key, revoked_at__isnull=True):
         Grant.objects.filter(pk=grant.pk).update(revoked_at=timezone.now())
         Share(grant).file.unlink(missing_ok=True)
@@ -207,14 +223,14 @@ def revoke(visitor: Visitor, sandbox: Sandbox, key: int) -> None:
 
 
 def listed(sandbox: Sandbox) -> list[Share]:
-    """All links of a sandbox, the newest first; those that ended 90 days long."""
+    """Return the links of a sandbox, the newest first.  Ended links are listed for 90 days."""
     since = timezone.now() - LISTED
     kept = _links(sandbox).exclude(revoked_at__lt=since).exclude(expires_at__lt=since)
     return [Share(grant) for grant in kept.select_related("sandbox").order_by("-pk")]
 
 
 def sweep() -> None:
-    """Delete recordings whose link is not good any more, or whose sandbox is gone."""
+    """Delete recordings whose link is not valid any more, or whose sandbox is deleted."""
     good = Grant.objects.filter(policy.live_grants(timezone.now()), kind=RANGE)
     kept = set(good.values_list("digest", flat=True))
     for file in directory().glob("*.qvr"):
@@ -223,7 +239,7 @@ def sweep() -> None:
 
 
 def notes_of(text: str) -> tuple[Note, ...]:
-    """One note a line, as `#18402 Who will take q6?`.  Raises ActionRefused (422)."""
+    """Return the notes of a text with one note per line, as `#18402 Who will take q6?`.  Raises ActionRefused (422)."""
     notes = []
     for line in filter(None, map(str.strip, text.splitlines())):
         number, _, note_text = line.removeprefix(NOTE_MARK).partition(" ")
@@ -231,8 +247,8 @@ def notes_of(text: str) -> tuple[Note, ...]:
         if seq is None or not note_text.strip():
             raise ActionRefused(
                 422,
-                "A note is a line with the number of its event and a text.",
-                "Write #18402 Who will take q6?",
+                "A note is a line with an event number and a text.",
+                "Example: #18402 Which member acquires q6?",
                 field="notes",
             )
         notes.append(Note(seq, note_text.strip()))
@@ -240,28 +256,32 @@ def notes_of(text: str) -> tuple[Note, ...]:
 
 
 def newest(slug: str) -> int:
-    """The newest event of the sandbox."""
+    """Return the number of the sandbox's newest event."""
     return engine.answer(engine.port().newest_seq(slug))
 
 
 def _check(sandbox: Sandbox, shown: Shown) -> None:
     if not 0 <= shown.first < shown.last:
         raise ActionRefused(
-            422, "A range begins before it ends.", "Choose a first event below the last.", field="first"
+            422, "A range must begin before it ends.", "Choose a first event below the last event.", field="first"
         )
     if shown.last - shown.first > LIMITS.share_events:
         raise ActionRefused(
-            422, "A range has {most} events at most.", "Share a shorter one.", field="last", most=LIMITS.share_events
+            422, "A range has at most {most} events.", "Share a shorter range.", field="last", most=LIMITS.share_events
         )
     if shown.last > newest(sandbox.slug):
         raise ActionRefused(
-            422, "Event {seq} has not happened yet.", "Choose a last event that has.", field="last", seq=shown.last
+            422,
+            "Event {seq} has not happened yet.",
+            "Choose a last event that has happened.",
+            field="last",
+            seq=shown.last,
         )
     if not shown.first <= shown.at <= shown.last:
         raise ActionRefused(
             422,
-            "A link opens at an event of its range.",
-            "Choose one from {first} to {last}.",
+            "A share link must open at an event of its range.",
+            "Choose an event from {first} to {last}.",
             field="at",
             first=shown.first,
             last=shown.last,
@@ -269,8 +289,8 @@ def _check(sandbox: Sandbox, shown: Shown) -> None:
     if len(shown.notes) > LIMITS.share_notes or any(len(note.text) > LIMITS.share_note_chars for note in shown.notes):
         raise ActionRefused(
             422,
-            "A link has {most} notes of {chars} characters at most.",
-            "Shorten them.",
+            "A share link has at most {most} notes of at most {chars} characters.",
+            "Shorten the notes.",
             field="notes",
             most=LIMITS.share_notes,
             chars=LIMITS.share_note_chars,

@@ -1,4 +1,4 @@
-"""Recordings of share links: made beside the server (`recordings`), then kept as long as their link is good."""
+"""Recordings of share links: made beside the server (`recordings`), then kept as long as their link is valid."""
 
 import logging
 import threading
@@ -25,7 +25,7 @@ _over = threading.Event()
 
 
 def demand_room() -> None:
-    """Raises ActionRefused (429) when too many wait."""
+    """Raise ActionRefused (429) if too many recordings wait."""
     if (waiting := len(_waiting)) >= LIMITS.share_links_waiting:
         raise ActionRefused(
             429, "{waiting} recordings are being made.", "Wait a minute and try again.", waiting=waiting
@@ -33,7 +33,7 @@ def demand_room() -> None:
 
 
 def begin(share: Share) -> None:
-    """Make the recording as soon as there is room; `state` asks again."""
+    """Start to make the recording, if the queue has room.  If not, the next call of `state` tries again."""
     digest = str(share.grant.digest)
     if digest in _waiting:
         return
@@ -57,7 +57,7 @@ def state(share: Share) -> str:
 
 
 def _follow(share: Share, scores: bool) -> None:
-    """Ask for it until it is there: one that no request comes for is given up."""
+    """Request the recording until it is complete.  The server abandons a recording without requests."""
     try:
         while not _over.wait(ASK_EVERY_S) and not _made(share, scores):
             continue
@@ -95,8 +95,9 @@ def _keep(share: Share, recording: bytes) -> None:
 
 
 def _unnamed(recording: bytes) -> bytes:
-    """Return the recording without the seed, which has the sandbox's address (docs/recording.md: the first line is
-    JSON).
+    """Return the recording without its seed, which contains the sandbox's address.
+
+    The first line of a recording is JSON (docs/recording.md).
     """
     line, _, rest = recording.partition(b"\n")
     return orjson.dumps(orjson.loads(line) | {"seed": None}) + b"\n" + rest

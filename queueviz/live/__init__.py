@@ -1,1 +1,1 @@
-"""Live boards: read once, compare once, encode once, and send to viewers that keep up (docs/live.md)."""
+"""Live boards: each is read, compared and encoded once, and sent to the viewers that keep up (docs/live.md)."""

@@ -1,4 +1,4 @@
-"""Bells that wake the hub's loop from the engine's thread when a sandbox has new events."""
+"""Bells: callbacks that wake the hub's loop from the engine's thread when a sandbox has new events."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 class SlugBell:
-    """A bell rung on the engine's thread at every event.
+    """A bell of one sandbox, rung in the engine's thread at every event.
 
-    It crosses to the hub's loop at most once until it is reset.
+    It wakes the hub's loop at most once until it is reset.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, heard: Callable[[], None]) -> None:
@@ -34,7 +34,7 @@ class SlugBell:
 
 
 class Bells:
-    """One bell for each sandbox that is watched or about to be."""
+    """The bells of a hub: one for each sandbox that is watched or about to be watched."""
 
     def __init__(self, port: "EnginePort", loop: asyncio.AbstractEventLoop, heard: Callable[[str], None]) -> None:
         self._port = port
@@ -46,7 +46,10 @@ class Bells:
         return slug in self._bells
 
     async def listen(self, slug: str, patience_s: float) -> bool:
-        """Return whether the engine rings for `slug` now; callers at the same time wait for the same answer."""
+        """Subscribe to the events of `slug`, and return True if the engine rings for it now.
+
+        Concurrent callers wait for the same subscription.
+        """
         if slug not in self._bells:
             bell = SlugBell(self._loop, lambda: self._heard(slug))
             subscribed = asyncio.wrap_future(self._port.subscribe(slug, bell))
@@ -59,12 +62,12 @@ class Bells:
         return True
 
     def listen_again(self, slug: str) -> None:
-        """Reset the bell before reading: later events ring again."""
+        """Reset the bell before the sandbox is read, so that later events ring again."""
         if slug in self._bells:
             self._bells[slug][0].listen_again()
 
     def drop(self, slug: str) -> None:
-        """Drop the bell without waiting for the engine, which takes calls in their order."""
+        """Remove the bell without waiting for the engine, which processes calls in their order."""
         bell, subscribed = self._bells.pop(slug)
         subscribed.cancel()
         self._port.unsubscribe(slug, bell)

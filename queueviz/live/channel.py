@@ -1,10 +1,9 @@
-"""One board with all its viewers: read once, compared once, encoded once."""
+"""A live board with all its viewers: read once, compared once, encoded once."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sized
 
 from queueviz.live import frames
-from queueviz.live.figures import Figures
+from queueviz.live.socket_costs import Figures
 from queueviz.live.viewer import Viewer
 from sandbox.control.channel_names import KINDS, ChannelUnknown, parse_channel
 from sandbox.control.limits import SocketLimits
@@ -17,7 +16,7 @@ IDLE_REREAD_S = 1.0  # some figures fall without an event: rates, ages
 
 
 def slug_of(name: str) -> str | None:
-    """The sandbox of a channel's name, or None where the name is none of ours."""
+    """Return the sandbox in a channel's name, or None if the name is not a channel of a sandbox."""
     try:
         kind, slug, _ = parse_channel(name)
     except ChannelUnknown:
@@ -26,7 +25,7 @@ def slug_of(name: str) -> str | None:
 
 
 class Channel:
-    """A watched board.  `publish` gives each viewer a delta, the newest snapshot, or nothing."""
+    """A watched board.  `publish` sends each viewer a delta, the newest snapshot, or nothing."""
 
     def __init__(
         self, name: str, slug: str, limits: SocketLimits, figures: Figures, *, least_s: float | None = None
@@ -46,14 +45,17 @@ class Channel:
         self._snapshot: str | None = None
 
     def due_at_s(self) -> float | None:
-        """Return when it may be read next for a viewer within its share of the cost.  None without viewers."""
+        """Return the time of the next read, or None if no viewer looks.
+
+        Each viewer may cause reads up to `read_ms_per_s`; the read waits until one of them is below it.
+        """
         served_s = min([viewer.served_from_s for viewer in self.lookers], default=None)
         if served_s is None:
             return None
         return max(served_s, self.read_at_s + (self.interval_s if self.dirty else max(self.interval_s, IDLE_REREAD_S)))
 
     def cost(self, now_s: float) -> float:
-        """Return the lowest cost among viewers."""
+        """Return the lowest recent cost among the viewers who look."""
         return min((viewer.cost(now_s) for viewer in self.lookers), default=0.0)
 
     @property
@@ -61,7 +63,7 @@ class Channel:
         return [viewer for viewer in self.viewers if not viewer.hidden]
 
     async def publish(self, reading: Reading, now_s: float) -> str | None:
-        """Send the changes.  Return the reason if the channel must end instead."""
+        """Send the changes to the viewers.  Return the reason if the channel must end instead."""
         before = self._reading if self._reading is not None and self._reading.epoch == reading.epoch else None
         fresh = before is None
         difference = frames.Delta({}, {}) if before is None else frames.changes(before.data, reading.data)
@@ -73,7 +75,7 @@ class Channel:
         self._reading = reading
         delta = self._delta(reading, difference, pace_changed=pace_changed) if moved and not fresh else None
         if moved:
-            self._set_interval(reading.data, frames.size_of(delta) if delta is not None else 0)
+            self._set_interval(reading.data.get("queues", ()), frames.size_of(delta) if delta is not None else 0)
         for viewer in list(self.viewers):
             watch = viewer.watches[self.name]
             if moved and delta is None:
@@ -98,7 +100,7 @@ class Channel:
         return None
 
     def snapshot(self) -> str:
-        """The newest board, encoded at most once however many viewers ask."""
+        """Return the newest board as a message, encoded at most once for all viewers."""
         if self._snapshot is None:
             assert self._reading is not None, "nothing was published yet"
             self._snapshot = frames.snap(self.name, self._n, self._reading)
@@ -106,18 +108,22 @@ class Channel:
         return self._snapshot
 
     def _delta(self, reading: Reading, difference: frames.Delta, *, pace_changed: bool) -> str | None:
-        """Return the encoded delta if a viewer can use it and it fits; None: every viewer gets the snapshot."""
+        """Return the encoded delta, or None if every viewer gets the snapshot.
+
+        That is so if no viewer can use a delta, or if it is too large.
+        """
         if all(viewer.watches[self.name].behind or viewer.hidden for viewer in self.viewers):
             return None
         self.figures.encoded += 1
         text = frames.delta(self.name, self._n, reading, difference, pace_changed=pace_changed)
         return text if frames.size_of(text) <= self.limits.frame_bytes else None
 
-    def _set_interval(self, data: Mapping[str, Any], size_bytes: int) -> None:
-        """Set the interval: the board's shortest one, longer for large deltas, to limit the bytes per second of a
-        viewer.
+    def _set_interval(self, queues: Sized, size_bytes: int) -> None:
+        """Set the interval between reads: the board's shortest one, longer for large deltas.
+
+        This limits the bytes per second of a viewer.
         """
         if self.name.startswith("board/"):
-            many = len(data.get("queues", ())) > MANY_QUEUES
+            many = len(queues) > MANY_QUEUES
             least_s = MANY_QUEUES_INTERVAL_S if many else self.least_s
             self.interval_s = min(LONGEST_INTERVAL_S, max(least_s, size_bytes / self.limits.board_bytes_per_s))

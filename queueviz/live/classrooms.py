@@ -1,7 +1,7 @@
-"""The live class channel, the same for all in a course (`class/<course>`): its poll, and how far its labs are open."""
+"""The live class channel (`class/<course>`), the same for all members: its poll, and the open steps of its labs."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from channels.db import database_sync_to_async
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class Classroom:
-    """All of it is in the database: no engine is asked."""
+    """The source of a class channel.  All content is in the database, so no engine is asked."""
 
     def __init__(self, _port: "EnginePort", slug: str) -> None:
         self._slug = slug
 
-    async def read(self) -> Mapping[str, Any] | None:
-        contents: Mapping[str, Any] | None = await database_sync_to_async(content)(self._slug)
+    async def read(self) -> Mapping[str, object] | None:
+        contents: Mapping[str, object] | None = await database_sync_to_async(content)(self._slug)
         return contents

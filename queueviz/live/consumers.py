@@ -1,9 +1,13 @@
-"""The socket: its authorization and its messages.  It checks rights and hands the viewer to the hub."""
+"""The WebSocket of a page: its authorization and its messages.
+
+It checks rights and passes the viewer to the hub.
+"""
 
 import asyncio
 import logging
 import time
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 from urllib.parse import urlparse
 
 import orjson
@@ -24,8 +28,8 @@ from queueviz.live.channel import slug_of
 from queueviz.live.course_channels import CourseChannels, course_of
 from queueviz.live.hub import TOO_MANY
 from queueviz.live.hubs import AnyHub, course_channels_of_this_loop, hub_of_this_loop
-from queueviz.live.sight import Sight
 from queueviz.live.viewer import Viewer
+from queueviz.live.visible_parts import Sight
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 log = logging.getLogger(__name__)
@@ -37,10 +41,19 @@ MAX_MESSAGE_CHARS = 16_384
 MAX_SEQ = 2**63 - 1
 
 
-class LiveConsumer(AsyncWebsocketConsumer):
-    """One tab.  Client messages: hello, sub, unsub, ack, vis, ping (catalogue 10).
+class Slow(NamedTuple):
+    """A message of the client that must wait for the engine or the database."""
 
-    Behind a live link (`/ws/v/SECRET/`) the visitor has only the link and another sandbox name (`hidden_names`).
+    kind: str  # sub, unsub, here
+    channel: str = ""
+    after: object = None  # the last fact its reader has
+
+
+class LiveConsumer(AsyncWebsocketConsumer):
+    """The socket of one browser tab.  Client messages: hello, sub, unsub, ack, vis, ping (catalogue 10).
+
+    Behind a live link (`/ws/v/SECRET/`) the visitor has only the link's right and sees another sandbox name
+    (`hidden_names`).
     """
 
     viewer: Viewer | None = None
@@ -49,20 +62,25 @@ class LiveConsumer(AsyncWebsocketConsumer):
     courses: CourseChannels
 
     async def __call__(self, *args: Any) -> None:
-        """A consumer that does not end in time is killed without `disconnect`: its place is free all the same."""
+        """Run the consumer and then remove its viewer.
+
+        A consumer that does not end in time is killed without `disconnect`.
+        """
         try:
             await super().__call__(*args)
         finally:
             self._leave()
 
-    async def dispatch(self, message: dict[str, Any]) -> None:
-        """Call the handler without checking this thread's database connections each time: database calls do that
-        themselves.
+    async def dispatch(self, message: dict[str, object]) -> None:
+        """Call the handler without checking this thread's database connections first.
+
+        Database calls check them by themselves.
         """
         await getattr(self, get_handler_name(message))(message)
 
     async def connect(self) -> None:
-        if not _is_own_origin(self.scope) or SUBPROTOCOL not in self.scope.get("subprotocols", ()):
+        headers = dict(self.scope.get("headers", ()))
+        if not _is_own_origin(headers) or SUBPROTOCOL not in self.scope.get("subprotocols", ()):
             await self.close()
             return
         self._send_at_once = self.scope.get("extensions", {}).get(SENDS_AT_ONCE)
@@ -85,7 +103,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self._woken: set[str] = set()  # sandboxes that this socket's first subscription woke, or may not wake
         self.viewer = Viewer(self._say, self.close, self._may_see, self.visitor.address, limits, self.visitor)
         self.hub.enter(self.viewer)
-        self._waiting: asyncio.Queue[dict[str, Any]] = asyncio.Queue(limits.waiting_messages)
+        self._waiting: asyncio.Queue[Slow] = asyncio.Queue(limits.waiting_messages)
         self._work = asyncio.create_task(self._carry_out(self.viewer))
 
     async def disconnect(self, code: int) -> None:
@@ -117,16 +135,19 @@ class LiveConsumer(AsyncWebsocketConsumer):
         elif message.get("k") == "sub":
             await self.viewer.send(frames.end(str(message.get("ch"))[:1_000], "too_many_messages"))
 
-    async def _heard(self, viewer: Viewer, message: dict[str, Any]) -> None:
-        """Take a message without waiting for the engine or the database: the socket's end would wait behind it."""
+    async def _heard(self, viewer: Viewer, message: dict[str, object]) -> None:
+        """Process a client message without waiting for the engine or the database.
+
+        Otherwise the end of the socket would wait for them too.
+        """
         kind, ch = message.get("k"), message.get("ch")
-        if kind in ("sub", "unsub") and isinstance(ch, str):
+        if isinstance(kind, str) and kind in ("sub", "unsub") and isinstance(ch, str):
             try:
-                self._waiting.put_nowait(message)
+                self._waiting.put_nowait(Slow(kind, ch, message.get("after")))
             except asyncio.QueueFull:
                 await viewer.send(frames.end(ch[:1_000], "too_many_messages"))
-        elif kind == "ack" and isinstance(message.get("n"), dict):
-            painted = {name: n for name, n in message["n"].items() if isinstance(n, int)}
+        elif kind == "ack" and isinstance(received := message.get("n"), dict):
+            painted = {name: n for name, n in received.items() if isinstance(n, int)}
             self.courses.acknowledge(viewer, painted)
             self.hub.acknowledge(viewer, painted)
         elif kind == "vis":
@@ -134,32 +155,32 @@ class LiveConsumer(AsyncWebsocketConsumer):
         elif kind == "ping":
             await viewer.send(frames.encode({"k": "pong", "t": message.get("t")}))
             if self.visitor.session is not None and self._waiting.empty():
-                self._waiting.put_nowait({"k": "here", "ch": ""})
+                self._waiting.put_nowait(Slow("here"))
 
     async def _carry_out(self, viewer: Viewer) -> None:
-        """Carry out slow messages one after the other, in the order received, until the socket ends."""
+        """Process slow messages one after the other, in the order received, until the socket ends."""
         while True:
-            message = await self._waiting.get()
-            ch = message["ch"]
+            kind, ch, after = await self._waiting.get()
             try:
-                if message["k"] == "here":
+                if kind == "here":
                     await self.hub.turns.ask(lambda: database_sync_to_async(_note)(self.visitor))
-                elif message["k"] == "unsub":
+                elif kind == "unsub":
                     (self.hub if course_of(ch) is None else self.courses).leave(viewer, ch)
                 elif course_of(ch) is not None:
                     await self.courses.join(viewer, ch)
                 else:
                     await self._wake(ch)
-                    await self.hub.join(viewer, ch, _seq(message.get("after")))
+                    await self.hub.join(viewer, ch, _seq(after))
             except Exception:  # one channel that cannot be opened must not silence the others
                 log.exception("opening a channel failed")
                 await viewer.send(frames.end(ch[:1_000], "failed"))
 
     async def _wake(self, ch: str) -> None:
-        """Wake the sandbox as a visit does: after a restart of the server an open page has a sleeping sandbox.
+        """Wake the channel's sandbox as a visit does.
 
-        Once for each socket: a page that is open while its sandbox is stopped must not wake it again.  If waking is
-        refused, the channel ends with `asleep` or `failed`.
+        After a restart of the server an open page has a sleeping sandbox.  This happens once for each socket: a page
+        must not wake a sandbox that is stopped while the page is open.  If waking is refused, the channel ends with
+        `asleep` or `failed`.
         """
         slug = slug_of(ch)
         if slug is None or slug in self._woken:
@@ -181,7 +202,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
 
 def _mask_of(requester: visitor.Visitor) -> Mask | None:
-    """Return the mask of the visitor's link.  None if it is no valid live link: then it shows nothing."""
+    """Return the mask of the visitor's live link.  None: the link is not valid and shows nothing."""
     assert requester.link is not None
     try:
         link = share_links.find(requester, requester.link)
@@ -191,7 +212,10 @@ def _mask_of(requester: visitor.Visitor) -> Mask | None:
 
 
 def _may_see(requester: visitor.Visitor, slug: str) -> Sight:
-    """Read afresh each time: the session may have ended since the socket opened."""
+    """Return what the visitor sees of the sandbox or cluster.
+
+    Session and user are read again each time: the session may have ended since the socket opened.
+    """
     try:
         visit = policy.visit_at(visitor.afresh(requester), slug, "see")
     except (policy.NotFound, policy.Forbidden):
@@ -212,17 +236,19 @@ def _may_wake(requester: visitor.Visitor, slug: str) -> bool:
         return False
 
 
-def _is_own_origin(scope: dict[str, Any]) -> bool:
-    """A page of another site may not open our socket; a program sends no Origin and gets no cookies either."""
-    headers = dict(scope.get("headers", ()))
-    origin: bytes | None = headers.get(b"origin")
+def _is_own_origin(headers: Mapping[bytes, bytes]) -> bool:
+    """Return True if the socket comes from a page of this site, or from a program.
+
+    A page of another site may not open a socket.  A program sends no Origin, and its cookies are ignored.
+    """
+    origin = headers.get(b"origin")
     if origin is None:
         return True
-    host: bytes = headers.get(b"host", b"")
+    host = headers.get(b"host", b"")
     return urlparse(origin.decode("latin-1")).netloc.lower() == host.decode("latin-1").lower()
 
 
-def _parsed(text: str | None) -> dict[str, Any] | None:
+def _parsed(text: str | None) -> dict[str, object] | None:
     if text is None or len(text) > MAX_MESSAGE_CHARS:
         return None
     try:
@@ -233,7 +259,7 @@ def _parsed(text: str | None) -> dict[str, Any] | None:
 
 
 def _seq(value: Any) -> int | None:
-    """A seq travels as text; anything else means: from now on."""
+    """Return the event number in a message, which is text.  None for any other value: facts are sent from now on."""
     try:
         seq = int(value)
     except (TypeError, ValueError):

@@ -1,6 +1,6 @@
-"""Channels of courses: read by this process itself, once for all viewers, in the pace of their kind.
+"""Channels of courses.  This process reads each once for all viewers, at the pace of its kind.
 
-Their content is in the database and, for a grid's tiles, in several engines: it belongs to no single sandbox.
+Their content is in the database and, for a grid's tiles, in several engines.  So they belong to no single sandbox.
 """
 
 import asyncio
@@ -13,12 +13,12 @@ from channels.db import database_sync_to_async
 
 from queueviz.access import visitor
 from queueviz.access.policy import Forbidden, NotFound
-from queueviz.courses.visits import visit_course
+from queueviz.courses.course_access import visit_course
 from queueviz.live import frames
 from queueviz.live.channel import Channel
 from queueviz.live.classrooms import Classroom
-from queueviz.live.figures import Figures
 from queueviz.live.grids import LiveGrid
+from queueviz.live.socket_costs import Figures
 from queueviz.live.viewer import Viewer, Watch
 from sandbox.control.limits import SocketLimits
 from sandbox.control.readings import Reading
@@ -34,14 +34,17 @@ EPOCH = "course"
 
 
 class Source(Protocol):
-    """The content of one channel."""
+    """The source of one channel's content."""
 
-    async def read(self) -> Mapping[str, Any] | None:
-        """Return its content now.  None: there is no such course any more."""
+    async def read(self) -> Mapping[str, object] | None:
+        """Return the channel's current content, or None if the course does not exist any more."""
 
 
 class Kind(NamedTuple):
-    """A kind of channel.  `verb`: the right that its viewers need; `rights_every_s`: how often it is checked again."""
+    """A kind of channel.
+
+    `verb`: the right that its viewers need; `rights_every_s`: the interval of checks of that right.
+    """
 
     verb: str
     every_s: float
@@ -56,7 +59,7 @@ KINDS = {
 
 
 def course_of(name: str) -> str | None:
-    """The course of a channel's name; None where it is no course's."""
+    """Return the course in a channel's name, or None if it is not a channel of a course."""
     kind, _, slug = name.partition("/")
     return slug if kind in KINDS and slug and "/" not in slug and len(slug) <= 64 else None
 
@@ -77,7 +80,7 @@ class CourseChannels:
         self._now = asyncio.get_running_loop().time
 
     async def join(self, viewer: Viewer, name: str) -> None:
-        """Open the channel for a viewer with the right, or send the reason for a refusal."""
+        """Open the channel for a viewer with the right to it.  Otherwise send the reason for the refusal."""
         slug = course_of(name)
         if slug is None or not await self._may(viewer, name, slug):
             return await viewer.send(frames.end(name[:1_000], "unknown"))
@@ -138,7 +141,7 @@ class CourseChannels:
             await asyncio.sleep(max(0.0, began_s + kind.every_s - self._now()))
 
     async def _beat(self, channel: Channel) -> None:
-        """Send the beat to pages that watch no sandbox: no engine sends them one."""
+        """Send the beat to viewers that watch no sandbox: no engine sends them one."""
         text = frames.beat(int(time.time() * 1000), None, len(channel.viewers))
         for viewer in [viewer for viewer in channel.viewers if viewer.home is None]:
             await viewer.send(text)
@@ -148,7 +151,7 @@ class CourseChannels:
         return bool(may)
 
     async def _check_rights(self, channel: Channel) -> None:
-        """Check the rights of all viewers in one turn of the database's thread."""
+        """Check the rights of all viewers in one database call, and remove those who lost them."""
         viewers = list(channel.viewers)
         verb = _kind(channel.name).verb
         allowed = await database_sync_to_async(_may)([viewer.who for viewer in viewers], channel.slug, verb)
@@ -166,7 +169,10 @@ class CourseChannels:
 
 
 def _may(visitors: list[Any], slug: str, verb: str) -> list[bool]:
-    """Read afresh each time: a session may have ended since its socket opened."""
+    """Return, for each visitor, True if the visitor may do `verb` in the course.
+
+    Session and user are read again each time: a session may have ended since its socket opened.
+    """
     allowed = []
     for requester in visitors:
         try:

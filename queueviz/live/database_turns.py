@@ -1,4 +1,4 @@
-"""Questions to the database before a channel is opened: one at a time, for a share of the time."""
+"""A queue for database calls before channels are opened: one at a time, for a share of the time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,7 +10,7 @@ LONGEST_REST_S = 0.05  # a question that waited for others did not keep us busy
 
 
 class DatabaseTurns:
-    """A queue of questions to the database.  A socket has at most one in it, so that each gets its turn."""
+    """A queue of database calls.  A socket has at most one in it, so that each socket gets its turn."""
 
     def __init__(self, share: float) -> None:
         self._share = share

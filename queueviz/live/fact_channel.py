@@ -1,11 +1,10 @@
-"""The one channel with a history: facts after a given `seq`, in order, each once."""
-
-from typing import Any
+"""The channel of facts, the only one with a history: facts after a given `seq`, in order, each once."""
 
 from queueviz.live import frames
-from queueviz.live.figures import Figures
+from queueviz.live.socket_costs import Figures
 from queueviz.live.viewer import Viewer
 from sandbox.control.channel_names import KINDS
+from sandbox.journal.event_filter import Row
 
 FACTS = "facts"
 MOST_ROWS = 200  # in one frame, and of history at the beginning
@@ -13,7 +12,10 @@ NOT_SHOWN = frozenset({"Keyframe"})  # only replays read it, and it is large
 
 
 class FactChannel:
-    """The facts of one sandbox.  Rows are encoded once for all viewers at the same position."""
+    """The facts of one sandbox with the viewers' positions.
+
+    Rows are encoded once for all viewers at the same position.
+    """
 
     def __init__(self, name: str, slug: str, figures: Figures) -> None:
         self.name, self.slug = name, slug
@@ -28,11 +30,11 @@ class FactChannel:
 
     @property
     def cursor(self) -> int:
-        """Return the position of the reader that is furthest behind."""
+        """The position of the viewer that is furthest behind."""
         return min(viewer.fact_cursors[self.name] for viewer in self.viewers)
 
-    async def publish(self, rows: list[dict[str, Any]], next_seq: int) -> None:
-        """Send each viewer the rows after its cursor."""
+    async def publish(self, rows: list[Row], next_seq: int) -> None:
+        """Send each viewer the rows after its position."""
         shown = [row for row in rows if row["type"] not in NOT_SHOWN]
         encoded: dict[int, str] = {}
         for viewer in list(self.viewers):

@@ -1,10 +1,10 @@
-"""The first facts that a viewer gets."""
+"""The first facts that a viewer gets after it opens the channel."""
 
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from queueviz.live.fact_channel import MOST_ROWS
-from sandbox.journal.event_filter import EventFilter
+from sandbox.journal.event_filter import EventFilter, Row
 
 if TYPE_CHECKING:
     from sandbox.hosting.port import EnginePort
@@ -16,24 +16,27 @@ T = TypeVar("T")
 
 
 class Ask(Protocol):
-    """A future of the engine; None where it does not answer."""
+    """A function that awaits a future of the engine; None if the engine does not answer."""
 
     async def __call__(self, future: Future[T]) -> T | None: ...
 
 
 class FactStart(NamedTuple):
-    """The start of a viewer of facts.  Facts are sent after `after`.
+    """The start of a viewer's facts.  Later facts are sent from `after` on.
 
-    `rows`: those before it, None if not requested; `is_cut`: not all of them.
+    `rows`: the earlier facts, None if not requested; `is_cut`: some of them are missing.
     """
 
     after: int
-    rows: list[dict[str, Any]] | None = None
+    rows: list[Row] | None = None
     is_cut: bool = False
 
 
 async def start_of_facts(port: "EnginePort", ask: Ask, slug: str, after: int | None) -> FactStart:
-    """Return history first, at most one frame of it: a client that was away for longer gets facts without steps."""
+    """Return the first facts of a viewer that has the facts up to `after`: history of at most one frame.
+
+    A client that was away for longer gets only facts that are no steps.
+    """
     end = await ask(port.newest_seq(slug)) or 0
     if after is None or after >= end:
         return FactStart(end)
@@ -43,9 +46,9 @@ async def start_of_facts(port: "EnginePort", ask: Ask, slug: str, after: int | N
     return FactStart(end, await _without_steps(port, ask, slug, end, after), is_cut=True)
 
 
-async def _without_steps(port: "EnginePort", ask: Ask, slug: str, end: int, after: int) -> list[dict[str, Any]]:
-    """The newest facts that are no steps, oldest first; where they are rare, those that the journal holds."""
-    rows: list[dict[str, Any]] = []
+async def _without_steps(port: "EnginePort", ask: Ask, slug: str, end: int, after: int) -> list[Row]:
+    """Return the newest facts that are no steps, the oldest first, from at most `MOST_PAGES` pages of the journal."""
+    rows: list[Row] = []
     before: int | None = end + 1
     for _ in range(MOST_PAGES):
         most = MOST_ROWS - len(rows)

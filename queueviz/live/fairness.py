@@ -1,4 +1,4 @@
-"""The order of reading boards under load: many boards of one sandbox do not starve another's."""
+"""The order of reading boards under load: many boards of one sandbox do not delay those of another."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -7,7 +7,7 @@ from queueviz.live.channel import Channel
 
 
 def in_fair_order(due: Iterable[Channel], served_s: Mapping[str, float], now_s: float) -> list[Channel]:
-    """Return boards round after round, one of each sandbox, first of the one served longest ago.
+    """Return the boards in rounds with one board of each sandbox, beginning with the sandbox served longest ago.
 
     Within a sandbox the board with the lowest recent cost of a viewer comes first.
     """

@@ -1,20 +1,24 @@
 """Messages on `/ws/live/`: the difference of two boards, and every server message as JSON text (catalogue 10)."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
 from sandbox.control.readings import Reading
+from sandbox.journal.event_filter import Row
 
-Board = Mapping[str, Any]
+Board = Mapping[str, object]
 MISSING = object()
 
 
 class Delta(NamedTuple):
-    """`set`: changed values, a row's changed fields only.  `gone`: keys that are no more, per section."""
+    """The difference of two boards.
 
-    set: dict[str, Any]
+    `set`: changed values, of a row only its changed fields.  `gone`: removed keys by section.
+    """
+
+    set: dict[str, object]
     gone: dict[str, list[str]]
 
     def __bool__(self) -> bool:
@@ -25,10 +29,10 @@ def changes(old: Board, new: Board) -> Delta:
     """Return the changes that a viewer of `old` needs to show `new`.
 
     A board has sections.  A section is one value, or a map of keys to values.  A value that is a map is a row, and
-    only a row's changed fields are sent.  A row that lost a field is gone and set again, so nothing old survives in
-    it.
+    only a row's changed fields are sent.  A row that lost a field is removed and set again, so that no old field
+    remains.
     """
-    changed: dict[str, Any] = {}
+    changed: dict[str, object] = {}
     gone: dict[str, list[str]] = {}
     for section in old.keys() - new.keys():
         changed[section] = None
@@ -47,17 +51,19 @@ def changes(old: Board, new: Board) -> Delta:
     return Delta(changed, gone)
 
 
-def apply(board: dict[str, Any], delta: Delta) -> dict[str, Any]:
+def apply(board: dict[str, object], delta: Delta) -> dict[str, object]:
     """Return the board after a delta; the browser's `live.js` does the same."""
-    result = {section: dict(value) if isinstance(value, Mapping) else value for section, value in board.items()}
+    result: dict[str, object] = {
+        section: dict(value) if isinstance(value, Mapping) else value for section, value in board.items()
+    }
     for section, keys in delta.gone.items():
-        for key in keys:
-            result[section].pop(key, None)
+        if isinstance(rows := result[section], dict):
+            for key in keys:
+                rows.pop(key, None)
     for section, value in delta.set.items():
         if value is None:
             result.pop(section, None)
-        elif isinstance(value, Mapping) and isinstance(result.get(section), dict):
-            rows = result[section]
+        elif isinstance(value, Mapping) and isinstance(rows := result.get(section), dict):
             for key, row in value.items():
                 both = isinstance(row, Mapping) and isinstance(rows.get(key), Mapping)
                 rows[key] = {**rows[key], **row} if both else row
@@ -66,8 +72,8 @@ def apply(board: dict[str, Any], delta: Delta) -> dict[str, Any]:
     return result
 
 
-def _section(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    rows: dict[str, Any] = {}
+def _section(old: Mapping[str, object], new: Mapping[str, object]) -> tuple[dict[str, object], list[str]]:
+    rows: dict[str, object] = {}
     gone = sorted(old.keys() - new.keys())
     for key, row in new.items():
         before = old.get(key, MISSING)
@@ -85,16 +91,16 @@ def _section(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[dict[str, 
 
 
 def size_of(text: str) -> int:
-    """Return the bytes of the text on the wire: for ASCII the number of its characters, which needs no encoding."""
+    """Return the number of bytes of the text in UTF-8.  ASCII text is not encoded for this."""
     return len(text) if text.isascii() else len(text.encode())
 
 
-def encode(message: Mapping[str, Any]) -> str:
+def encode(message: Mapping[str, object]) -> str:
     return orjson.dumps(message).decode()
 
 
 def snap(ch: str, n: int, reading: Reading) -> str:
-    """The whole board."""
+    """Return the message with the whole board."""
     return encode(
         {
             "k": "snap",
@@ -131,9 +137,12 @@ def delta(ch: str, n: int, reading: Reading, difference: Delta, *, pace_changed:
     return encode(message)
 
 
-def facts(ch: str, rows: list[dict[str, Any]], first: int | None = None) -> str:
-    """`first`: rows before this seq are not sent here; ask the events of the API."""
-    message: dict[str, Any] = {"k": "facts", "ch": ch, "rows": rows}
+def facts(ch: str, rows: list[Row], first: int | None = None) -> str:
+    """Return the message with journal rows.
+
+    `first`: rows before this seq are not sent here; the client can request them from the events of the API.
+    """
+    message: dict[str, object] = {"k": "facts", "ch": ch, "rows": rows}
     if first is not None:
         message["first"] = str(first)
     return encode(message)

@@ -1,13 +1,13 @@
 """The live grid of a course (channel `grid/<course>`): the tiles of all its sandboxes, twice a second.
 
-Each engine is asked once for all of its tiles, and the database every two seconds for the values beside them.
+One request to each engine reads all of its tiles.  The other values are read from the database every two seconds.
 """
 
 import asyncio
 import logging
 from collections.abc import Mapping
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from channels.db import database_sync_to_async
 
@@ -29,7 +29,7 @@ RENEW_EVERY_S = 8.0  # three times in a lease
 
 
 class Known(NamedTuple):
-    """The database's data of a course."""
+    """The data of a course from the database."""
 
     course: Course
     students: list[Student]
@@ -44,7 +44,7 @@ class LiveGrid:
         self._known: Known | None = None
         self._read_at_s = self._renewed_s = float("-inf")
 
-    async def read(self) -> Mapping[str, Any] | None:
+    async def read(self) -> Mapping[str, object] | None:
         if self._now() - self._read_at_s >= DATABASE_EVERY_S:
             self._read_at_s = self._now()
             self._known = await database_sync_to_async(_known)(self._slug)
@@ -58,7 +58,10 @@ class LiveGrid:
         return frame(self._known.course, self._grid.rows(students, await self._tiles(students)))
 
     def _renew(self, students: list[Student]) -> None:
-        """Renew the holds while the teacher's page is open: sandboxes stay frozen or broken."""
+        """Renew the holds of the students' sandboxes while the teacher's page is open.
+
+        So frozen or taken-over sandboxes stay in that state.
+        """
         for student in students:
             if student.slug is not None:
                 self._port.renew_hold(student.slug, LEASE_S).add_done_callback(_note_failure)

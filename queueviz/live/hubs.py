@@ -9,10 +9,10 @@ from channels.db import database_sync_to_async
 
 from queueviz.engines.port import PoolPort
 from queueviz.engines.viewers import Viewers
-from queueviz.live import notified, rights
+from queueviz.live import process_notices, rights
 from queueviz.live.course_channels import CourseChannels
-from queueviz.live.figures import together
 from queueviz.live.hub import Hub
+from queueviz.live.socket_costs import together
 
 if TYPE_CHECKING:
     from sandbox.hosting.port import EnginePort
@@ -24,7 +24,10 @@ _hubs: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AnyHub]" = weakref.
 
 
 def hub_of_this_loop(port: "EnginePort | PoolPort") -> AnyHub:
-    """Return the loop's hub, made with its first socket.  Engines in processes of their own have the hubs there."""
+    """Return the loop's hub, which is made with the first socket.
+
+    With engines in processes of their own it is a `Viewers`, and the hubs are in the engines.
+    """
     loop = asyncio.get_running_loop()
     if loop not in _hubs:
         still_see = database_sync_to_async(rights.still_see)
@@ -36,7 +39,7 @@ def hub_of_this_loop(port: "EnginePort | PoolPort") -> AnyHub:
 
 
 def course_channels_of_this_loop(port: Any) -> CourseChannels:
-    """The web process's own, wherever the sandboxes are."""
+    """Return the loop's course channels.  They are in the web process, also if engines have processes of their own."""
     loop = asyncio.get_running_loop()
     if loop not in _course_channels:
         _course_channels[loop] = CourseChannels(port)
@@ -44,15 +47,19 @@ def course_channels_of_this_loop(port: Any) -> CourseChannels:
 
 
 def rights_changed(slug: str) -> None:
-    """Check rights again, from any thread, after a link was revoked, a sandbox made private or an operator removed."""
+    """Make all web processes check the rights to a sandbox or cluster again.  Any thread may call this.
+
+    Called after a link was revoked, a sandbox made private or an operator removed.
+    """
     recheck(slug)
-    notified.send(slug)
+    process_notices.send(slug)
 
 
 def recheck(slug: str) -> None:
-    """Make the hubs of this process check rights to it at once; also for a notice of another process.
+    """Make the hubs of this process check the rights to a sandbox at once; also used for notices of other processes.
 
-    Not in the caller's context: a request's own ends with it, and the database would be called from its dead thread.
+    The check does not run in the caller's context: a request's context ends with the request, and database calls
+    would use its dead thread.
     """
     for loop, hub in list(_hubs.items()):
         if loop.is_running():

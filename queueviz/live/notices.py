@@ -1,8 +1,8 @@
-"""Notices from one web process to all others, through Redis: only that rights to a sandbox or cluster changed.
+"""Notices from one web process to all others, through Redis, that rights to a sandbox or cluster changed.
 
 Nothing depends on them.  Every hub checks the rights of its viewers in the database once a second.  A notice only
-makes it check at once, and can give or take no right itself.  So a notice that cannot be sent is dropped, nothing is
-kept in Redis, and a Redis that is down costs a request nothing.
+makes it check at once, and can give or take no right itself.  So a notice that cannot be sent is dropped, Redis
+stores nothing, and a Redis that is down does not delay a request.
 """
 
 import asyncio
@@ -34,12 +34,12 @@ UNREACHED = (RedisError, OSError, TimeoutError)
 
 
 class Notices:
-    """One connection that listens and one that sends, on a thread and a loop of their own."""
+    """One connection to Redis that listens and one that sends, on a thread and a loop of their own."""
 
     def __init__(self, url: str, heard: Callable[[str], None], *, limits: HostLimits | None = None) -> None:
-        """Set `heard`, which gets slugs from other processes on this object's thread.
+        """Prepare the connections.  `heard` is called with slugs from other processes, in this object's thread.
 
-        Raises ValueError: `url` is no Redis.
+        Raises ValueError if `url` is not a Redis URL.
         """
         self._redis = Redis.from_url(
             url, socket_connect_timeout=CONNECT_S, socket_timeout=CONNECT_S, retry=Retry(NoBackoff(), 0)
@@ -69,7 +69,7 @@ class Notices:
         self._thread.join(STOP_WITHIN_S)
 
     def send(self, slug: str) -> None:
-        """Send a notice, from any thread; returns at once, connected to Redis or not."""
+        """Send a notice.  Any thread may call this; it returns at once, connected to Redis or not."""
         loop = self._loop
         if loop is None or not self.is_connected:
             self.dropped += 1
@@ -111,7 +111,7 @@ class Notices:
             await self._redis.aclose()
 
     async def _connected(self) -> None:
-        """Stay connected until the connection is lost; raises its error."""
+        """Connect, and run both directions until the connection is lost.  Raises the error of the loss."""
         await self._redis.connection_pool.disconnect()  # the one that sends was lost, too, and fails only when used
         async with self._redis.pubsub() as channel:
             await channel.subscribe(CHANNEL)
@@ -148,7 +148,7 @@ class Notices:
             self.dropped += 1
 
     def _take(self, data: bytes) -> None:
-        """Take a notice.  Drop it if it is too long, malformed or above the limit per second.
+        """Process a received notice.  Drop it if it is too long, malformed or above the limit per second.
 
         So a client that writes to Redis cannot keep the database busy.
         """
@@ -165,7 +165,7 @@ class Notices:
             log.exception("a notice about %s could not be passed on", slug)
 
     def _slug_in(self, data: bytes) -> str | None:
-        """Return the slug.  Empty: this process sent it; None: it is no notice."""
+        """Return the slug in a notice.  Empty: this process sent it; None: the data is no notice."""
         if len(data) > self._limits.notice_bytes:
             return None
         try:
@@ -200,6 +200,6 @@ class Notices:
 
 
 def _place(url: str) -> str:
-    """Return host and port, or the path of a socket; never the password."""
+    """Return host and port of the URL, or the path of a socket; never the password."""
     parts = urlsplit(url)
     return f"{parts.hostname}:{parts.port or 6379}" if parts.hostname else parts.path

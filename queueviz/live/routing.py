@@ -1,4 +1,4 @@
-"""The one WebSocket, and its address behind a live link."""
+"""The URL routes of the WebSocket, with its address behind a live link."""
 
 from django.urls import path
 

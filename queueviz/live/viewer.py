@@ -1,4 +1,4 @@
-"""One socket in the hub: its channels, its painted frames, and whether it keeps up."""
+"""A socket in the hub: its channels, its unacknowledged frames, and whether it keeps up."""
 
 import logging
 import math
@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any, NamedTuple
 
-from queueviz.live.sight import Sight
+from queueviz.live.visible_parts import Sight
 from sandbox.control.limits import HostLimits, SocketLimits
 
 log = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ class Sent(NamedTuple):
 
 
 class Watch:
-    """One channel of one viewer.  `behind`: the next frame is the newest snapshot."""
+    """One channel of one viewer.  `behind`: the next frame must be the newest snapshot."""
 
     __slots__ = ("behind", "sent_at_s", "unacknowledged")
 
@@ -40,18 +40,18 @@ class Watch:
             self.unacknowledged.popleft()
 
     def age_s(self, now_s: float) -> float:
-        """Return the age of the oldest unconfirmed frame in seconds."""
+        """Return the age of the oldest unacknowledged frame in seconds."""
         return now_s - self.unacknowledged[0].at_s if self.unacknowledged else 0.0
 
 
 def has_room(viewers: "Collection[Viewer]", address: str, limits: HostLimits) -> bool:
-    """Return whether there is room for one more viewer from `address`."""
+    """Return True if one more viewer from `address` is within the limits."""
     same = sum(viewer.address == address for viewer in viewers)
     return len(viewers) < limits.sockets and same < limits.sockets_per_address
 
 
 class Viewer:
-    """A socket.  `send` hands one text to the server's write buffer; it never waits for the reader."""
+    """A socket.  `send` writes one text to the server's write buffer; it never waits for the client."""
 
     def __init__(
         self,
@@ -74,14 +74,14 @@ class Viewer:
         self._cost, self._cost_at_s = 0.0, 0.0  # seconds a second, and when that was so
         self.hidden = False
         self.closed = False
-        self.home: str | None = None  # slug of its first channel: whose beat it hears
+        self.home: str | None = None  # slug of its first channel, whose beat it gets
 
     @property
     def channel_count(self) -> int:
         return len(self.watches) + len(self.fact_cursors)
 
     def look(self, slug: str, sight: Sight) -> bool:
-        """Keep the sight of `slug`; return whether it shows anything."""
+        """Store what the viewer sees of `slug`.  Return True if that is anything."""
         if sight == Sight.ALL:
             self.scoreless.discard(slug)
         else:
@@ -102,21 +102,24 @@ class Viewer:
             await self._close(code)
 
     def charge(self, cost_s: float, now_s: float) -> None:
-        """Add the cost of boards that were read for this viewer."""
+        """Add the cost, in seconds, of boards that were read for this viewer."""
         self._cost, self._cost_at_s = self.cost(now_s) + cost_s / COST_MEMORY_S, now_s
 
     def cost(self, now_s: float) -> float:
-        """Return the recent cost: seconds of the engine's time and of the hub's own, per second."""
+        """Return the viewer's recent cost: seconds of the engine's and the hub's time, per second."""
         return self._cost * math.exp((self._cost_at_s - now_s) / COST_MEMORY_S)
 
     @property
     def served_from_s(self) -> float:
-        """Return when the viewer's cost falls to its share."""
+        """The time at which the viewer's recent cost falls to its share."""
         over = self._cost / (self.limits.read_ms_per_s / 1000)
         return self._cost_at_s + COST_MEMORY_S * math.log(over) if over > 1 else float("-inf")
 
     def hide(self, *, hidden: bool) -> None:
-        """A hidden tab gets no frames; shown again, it starts from the newest snapshot."""
+        """Record that the tab is hidden or visible.
+
+        A hidden tab gets no frames.  When it is visible again, it starts from the newest snapshot.
+        """
         self.hidden = hidden
         for watch in self.watches.values():
             watch.behind = True
@@ -126,7 +129,7 @@ class Viewer:
         return max((watch.age_s(now_s) for watch in self.watches.values()), default=0.0)
 
     def wants(self, watch: Watch, now_s: float) -> bool:
-        """Return whether a frame may be sent now; mark the watch as behind if the reader does not keep up."""
+        """Return True if a frame may be sent now.  If the client does not keep up, mark the watch as behind."""
         if self.hidden or self.closed:
             watch.behind = True
             return False

@@ -1,7 +1,7 @@
 """The claims of a launch that are used here.  All others are ignored, among them names and addresses of people."""
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from pylti1p3.roles import StudentRole, TeacherRole
 
@@ -19,9 +19,9 @@ LAB = "lab"  # the custom parameter that we gave at deep linking
 
 
 class Claims(NamedTuple):
-    """The claims of a launch.  `user`: the platform's id; empty: not reported.
+    """The used claims of a launch.
 
-    `line_item`: the address for this learner's score.
+    `user`: the platform's user id; empty: not reported.  `line_item`: the address for this learner's score.
     """
 
     user: str
@@ -33,16 +33,17 @@ class Claims(NamedTuple):
     memberships_url: str
     teaches: bool
     learns: bool
-    settings: dict[str, Any] | None  # of deep linking; None: it is none
+    settings: dict[str, object] | None  # of deep linking; None: it is none
 
 
-def read(body: Mapping[str, Any]) -> Claims:
+def read(body: Mapping[str, object]) -> Claims:
     """Return the claims of a message with a valid signature.  Raises ActionRefused (400) for a malformed claim."""
     roles = body.get(f"{CLAIM}roles", [])
     if not isinstance(roles, list) or len(roles) > MOST_ROLES or not all(isinstance(role, str) for role in roles):
         raise _odd("roles")
     context, custom, service = (_table(body, name) for name in (f"{CLAIM}context", f"{CLAIM}custom", AGS))
-    may_score = SCORE in (service.get("scope") or ())
+    scopes = service.get("scope")
+    may_score = isinstance(scopes, list | str) and SCORE in scopes
     settings = _table(body, SETTINGS) if body.get(f"{CLAIM}message_type") == DEEP_LINK else None
     return Claims(
         user=_text(body, "sub", ID_CHARS),
@@ -58,14 +59,14 @@ def read(body: Mapping[str, Any]) -> Claims:
     )
 
 
-def _table(body: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _table(body: Mapping[str, object], name: str) -> dict[str, object]:
     value = body.get(name) or {}
     if not isinstance(value, dict):
         raise _odd(name)
     return value
 
 
-def _text(table: Mapping[str, Any], name: str, most: int) -> str:
+def _text(table: Mapping[str, object], name: str, most: int) -> str:
     value = table.get(name) or ""
     if not isinstance(value, str) or len(value) > most or not value.isprintable():
         raise _odd(name)
@@ -73,12 +74,15 @@ def _text(table: Mapping[str, Any], name: str, most: int) -> str:
 
 
 def _shown(title: object) -> str:
-    """A title is for people: it is cut and cleaned rather than refused."""
+    """Return the title for display.  An odd title is cut and cleaned rather than refused."""
     text = "".join(char if char.isprintable() else " " for char in title) if isinstance(title, str) else ""
     return " ".join(text.split())[:NAME_CHARS]
 
 
 def _odd(name: str) -> ActionRefused:
     return ActionRefused(
-        400, "What your LMS sent is not understood: {claim}.", "Tell its administrator.", claim=name.rsplit("/", 1)[-1]
+        400,
+        "The data from your LMS is not valid: {claim}.",
+        "Contact the administrator of your LMS.",
+        claim=name.rsplit("/", 1)[-1],
     )

@@ -1,7 +1,7 @@
-"""The one cookie of a launch: the browser that began it, and its nonce.
+"""The cookie of a launch: it identifies the browser that began the launch, and holds the nonce.
 
-It is read where an LMS shows us in a frame and after a form the LMS sends, so it is of the kind that survives both;
-it is partitioned, so it joins no two sites; it is signed, ends after fifteen minutes, and goes to /lti/ alone.
+It is read inside a frame of the LMS and after a form that the LMS sends, so its attributes allow both.  It is
+partitioned, so it joins no two sites.  It is signed, ends after fifteen minutes, and is sent only to /lti/.
 """
 
 from http.cookies import Morsel
@@ -20,7 +20,7 @@ Morsel._flags.add("partitioned")  # type: ignore[attr-defined]
 
 
 class Begun(NamedTuple):
-    """A launch that this browser began.  `platform`: its number."""
+    """A launch that this browser began.  `platform`: the primary key of its platform."""
 
     state: str
     nonce: str
@@ -28,7 +28,10 @@ class Begun(NamedTuple):
 
 
 def keep(answer: HttpResponse, begun: Begun) -> None:
-    """Set the cookie as secure also if the page is not encrypted: browsers allow that on this machine, and no other."""
+    """Set the launch's cookie in the answer.
+
+    It is marked as secure also if the page is not encrypted: browsers accept that on this machine only.
+    """
     name = name_of(begun.state)
     answer.set_cookie(
         name,
@@ -43,7 +46,7 @@ def keep(answer: HttpResponse, begun: Begun) -> None:
 
 
 def begun(request: HttpRequest, state: str) -> Begun | None:
-    """Return the launch this browser began.  None: it was begun in another browser, or too long ago."""
+    """Return the launch that this browser began.  None: another browser began it, or it is too old."""
     try:
         cookie = Begun(*signing.loads(request.COOKIES.get(name_of(state), ""), salt=SALT, max_age=LIFE_S))
     except (signing.BadSignature, TypeError):

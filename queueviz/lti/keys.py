@@ -1,8 +1,7 @@
-"""The server's own key pair, by which platforms verify it."""
+"""The server's own key pairs, with which platforms verify its messages."""
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -10,7 +9,7 @@ from django.conf import settings
 from pylti1p3.registration import Registration
 
 from queueviz.access.database_limits import one_at_a_time
-from queueviz.lti import seals
+from queueviz.lti import sealed_secrets
 from queueviz.lti.models import LtiKey
 from sandbox.kernel.errors import ActionRefused
 
@@ -18,24 +17,34 @@ KEY_BITS = 2048  # of RS256, the one algorithm that LTI 1.3 demands
 
 
 def signing() -> tuple[str, str]:
-    """Return private and public key as PEM.  Raises ActionRefused (503) if the configured file cannot be used."""
+    """Return the private and public key that sign, as PEM.
+
+    Raises ActionRefused (503) if the configured file is unusable.
+    """
     return _all()[0]
 
 
-def published() -> dict[str, Any]:
-    """The public keys as a JSON Web Key Set."""
+def published() -> dict[str, object]:
+    """Return the public keys as a JSON Web Key Set."""
     return {"keys": [dict(Registration.get_jwk(public)) for _, public in _all()]}
 
 
 def _all() -> list[tuple[str, str]]:
-    """The newest first.  That of QUEUEVIZ_LTI_KEY_FILE alone, where it is set."""
+    """Return all key pairs (private, public), the newest first; the first call makes one.
+
+    If QUEUEVIZ_LTI_KEY_FILE is set, only that pair.
+    """
     if settings.QUEUEVIZ_LTI_KEY_FILE:
         return [_of_file()]
     with one_at_a_time("lti key"):
-        keys = [private for row in LtiKey.objects.order_by("-pk") if (private := seals.opened(row.sealed)) is not None]
+        keys = [
+            private
+            for row in LtiKey.objects.order_by("-pk")
+            if (private := sealed_secrets.opened(row.sealed)) is not None
+        ]
         if not keys:
             keys = [_new()]
-            LtiKey.objects.create(sealed=seals.seal(keys[0]))
+            LtiKey.objects.create(sealed=sealed_secrets.seal(keys[0]))
     return [(private, _public(private)) for private in keys]
 
 
@@ -46,8 +55,8 @@ def _of_file() -> tuple[str, str]:
     except (OSError, ValueError, TypeError):
         raise ActionRefused(
             503,
-            "The key for LTI cannot be used.",
-            "QUEUEVIZ_LTI_KEY_FILE names the PEM file of an RSA key without a password.",
+            "The LTI key cannot be used.",
+            "QUEUEVIZ_LTI_KEY_FILE must name the PEM file of an RSA key without a password.",
         ) from None
 
 

@@ -1,7 +1,7 @@
-"""The results of a valid launch.
+"""Processing of a valid launch.
 
-The form that brings it comes from another site, without the browser's session.  So it only leaves a row here.  The
-browser is redirected to an address of this server with its session, the state and the cookie.
+The launch comes as a form from another site, without the browser's session.  So it is only stored as a row.  The
+browser is then redirected to an address of this server, with its session, the state and the cookie.
 """
 
 from datetime import timedelta
@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from queueviz.access.policy import NotFound
 from queueviz.access.visitor import Visitor, digest
+from queueviz.courses.course_access import visit_course
 from queueviz.courses.models import Course
-from queueviz.courses.visits import visit_course
-from queueviz.lti import cookies, scores, seals, seats
+from queueviz.lti import cookies, scores, sealed_secrets, seats
 from queueviz.lti.messages import Verified
 from queueviz.lti.models import LtiContext, LtiLaunch, LtiSeat
 from queueviz.lti.registered import may_ask
@@ -25,16 +25,21 @@ Kind = LtiLaunch.Kind
 
 
 def receive(verified: Verified) -> LtiLaunch:
-    """Use the launch up.  Raises ActionRefused: 403, 409 it was used already, or there is no place."""
+    """Store a verified launch, once, and enrol its learner.
+
+    Raises ActionRefused: 400 no course, 403, 409 it was used already, or the course has no place.
+    """
     LtiLaunch.objects.filter(made_at__lt=timezone.now() - KEPT).delete()
     claimed, platform = verified.claims, verified.platform
     kind = Kind.DEEP_LINK if claimed.settings is not None else Kind.INSTRUCTOR if claimed.teaches else Kind.LEARNER
     if (kind == Kind.DEEP_LINK and not claimed.teaches) or (kind == Kind.LEARNER and not claimed.learns):
         raise ActionRefused(
-            403, "Your role in this course of your LMS leads to nothing here.", "Learners and instructors come in."
+            403,
+            "Your role in this course of your LMS has no access here.",
+            "Only learners and instructors have access.",
         )
     if not claimed.context:
-        raise ActionRefused(400, "Your LMS does not say which course this is.", "Ask the administrator of your LMS.")
+        raise ActionRefused(400, "Your LMS does not report which course this is.", "Ask the administrator of your LMS.")
     claims = (
         {}
         if kind == Kind.LEARNER
@@ -54,10 +59,10 @@ def receive(verified: Verified) -> LtiLaunch:
                 claims=claims,
                 lab=claimed.lab,
                 state_digest=digest(verified.begun.state),
-                nonce_digest=seals.keyed("lti nonce", platform.pk, verified.begun.nonce),
+                nonce_digest=sealed_secrets.keyed("lti nonce", platform.pk, verified.begun.nonce),
             )
     except IntegrityError:
-        raise ActionRefused(409, "This launch was used already.", "Open the link in your LMS again.") from None
+        raise ActionRefused(409, "This launch was already used.", "Open the link in your LMS again.") from None
     if kind == Kind.LEARNER:
         launch.seat = _seat(verified)
         launch.save(update_fields=["seat"])
@@ -67,19 +72,22 @@ def receive(verified: Verified) -> LtiLaunch:
 
 
 def of_browser(request: HttpRequest, state: str) -> LtiLaunch:
-    """The launch of this address, if this browser began it.  Raises NotFound."""
+    """Return the launch with this state, if this browser began it.  Raises NotFound."""
     launch = LtiLaunch.objects.filter(state_digest=digest(state)).select_related("platform", "seat__enrolment__course")
     stored = launch.first() if cookies.begun(request, state) is not None else None
     if stored is None:
-        raise NotFound("This launch was not begun in this browser, or too long ago.")
+        raise NotFound("This launch was not started in this browser, or it is expired.")
     return stored
 
 
 def enter(launch: LtiLaunch) -> LtiSeat:
-    """A learner's, once: the next one at this browser does not get in by its history.  Raises ActionRefused (409)."""
+    """Return the seat of a learner's launch, once.  Raises ActionRefused (409) the next time.
+
+    So another person cannot enter through this browser's history.
+    """
     assert launch.seat is not None
     if not LtiLaunch.objects.filter(pk=launch.pk, entered_at__isnull=True).update(entered_at=timezone.now()):
-        raise ActionRefused(409, "This launch was used already.", "Open the link in your LMS again.")
+        raise ActionRefused(409, "This launch was already used.", "Open the link in your LMS again.")
     return launch.seat
 
 
@@ -94,12 +102,12 @@ def link_of(launch: LtiLaunch) -> LtiContext | None:
 
 
 def link(visitor: Visitor, launch: LtiLaunch, slug: str) -> Course:
-    """Link the LMS course to a course the visitor teaches, by account.
+    """Link the LMS course of an instructor's launch to a course that the visitor teaches, and return that course.
 
     Raises NotFound or Forbidden, ActionRefused (409) if it is linked.
     """
     if launch.kind != Kind.INSTRUCTOR:
-        raise NotFound("This launch was not begun in this browser, or too long ago.")
+        raise NotFound("This launch was not started in this browser, or it is expired.")
     course = visit_course(visitor, slug, "grade").course
     claims = launch.claims
     try:
@@ -114,15 +122,15 @@ def link(visitor: Visitor, launch: LtiLaunch, slug: str) -> Course:
     except IntegrityError:
         raise ActionRefused(
             409,
-            "This course of your LMS is linked already.",
-            "The teacher of the course it leads to can undo that there.",
+            "This course of your LMS is already linked.",
+            "The teacher of the linked course can unlink the LMS course on the page of that course.",
         ) from None
     _note(made, launch)
     return course
 
 
 def _note(link: LtiContext, launch: LtiLaunch) -> None:
-    """Record the address of the roster, as the newest launch of an instructor has it."""
+    """Record the address of the roster and the title from an instructor's newest launch."""
     address = launch.claims["memberships_url"]
     link.memberships_url = address if may_ask(launch.platform, address) else ""
     link.title = launch.claims["title"] or link.title
@@ -136,11 +144,13 @@ def _seat(verified: Verified) -> LtiSeat:
     if context is None:
         raise ActionRefused(
             409,
-            "This course of your LMS leads to no course here yet.",
-            "The teacher opens the link once, signs in, and chooses one.",
+            "This course of your LMS is not linked to a course here yet.",
+            "The teacher opens the link in the LMS once, signs in and chooses a course.",
         )
     if not claims.user:
-        raise ActionRefused(400, "Your LMS does not say which learner this is.", "Ask the administrator of your LMS.")
+        raise ActionRefused(
+            400, "Your LMS does not report which learner this is.", "Ask the administrator of your LMS."
+        )
     seat = seats.seat_of(platform, context.course, claims.user)
     if claims.lab and may_ask(platform, claims.line_item):
         seats.keep_user(seat, claims.user)

@@ -1,7 +1,7 @@
-"""A launch, from its beginning to the moment its signature is found right.
+"""Verification of a launch, from its beginning to the check of its signature.
 
-The checks are `pylti1p3next`'s, in its order; what it leaves open is closed here: audience, issuer, a token without an
-end, other algorithms, keys that changed.
+The checks are those of `pylti1p3next`, in its order.  This module adds what that library leaves open: audience,
+issuer, tokens without an expiry, other algorithms, changed keys.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ class Verified(NamedTuple):
 
 
 class _Cookie(CookieService):
-    """A cookie of the login.  `begun`: this browser's launch; at a login, `set_cookie` sets the state."""
+    """The library's interface to the login cookie.
+
+    `begun`: this browser's launch; at a login, `set_cookie` sets the state.
+    """
 
     def __init__(self, begun: cookies.Begun | None = None) -> None:
         self._begun, self.state = begun, ""
@@ -56,7 +59,10 @@ class _Cookie(CookieService):
 
 
 class _Nonce(SessionService):
-    """A nonce kept outside the session: another site's form brings the launch, without the session's cookie."""
+    """The library's interface to the nonce, which is not in the session.
+
+    Another site's form brings the launch, without the session's cookie.
+    """
 
     def __init__(self, expected: str = "") -> None:
         self.nonce = expected
@@ -81,7 +87,10 @@ class Launch(MessageLaunch[Any, Registered, _Nonce, _Cookie]):
         return str(self._request.get_param(key) or "")
 
     def get_client_id(self) -> str:
-        """Return the audience the token was issued to, of several; the library takes the first."""
+        """Return the token's audience; of several, the one it was issued to.
+
+        The library would use the first one.
+        """
         body: Any = self._get_jwt_body()
         audience = body.get("aud")
         named = audience if isinstance(audience, list) else [audience]
@@ -123,7 +132,7 @@ def _has_key(key_set: Any, token: Any) -> bool:
 
 
 def begin(request: HttpRequest, launch_url: str) -> tuple[str, cookies.Begun]:
-    """Return the address of the LMS's login, and the launch that the browser keeps meanwhile.
+    """Return the address of the LMS's login, and the launch to store in the browser's cookie meanwhile.
 
     Raises ActionRefused (400, 403).
     """
@@ -136,15 +145,15 @@ def begin(request: HttpRequest, launch_url: str) -> tuple[str, cookies.Begun]:
         login = Login(wrapped, Registered(), session_service=nonce, cookie_service=cookie)
         address = login.get_redirect_object(launch_url).get_redirect_url()
     except OIDCException:
-        raise ActionRefused(400, "What your LMS sent is no beginning of a launch.", AGAIN) from None
+        raise ActionRefused(400, "The data from your LMS does not start a launch.", AGAIN) from None
     return str(address), cookies.Begun(cookie.state, nonce.nonce, platform.pk)
 
 
 def verify(request: HttpRequest) -> Verified:
-    """The launch in this form.  Raises ActionRefused: 400, 403, 503 the platform's keys cannot be read."""
+    """Return the verified launch of a form.  Raises ActionRefused: 400, 403, 503 the platform's keys cannot be read."""
     begun = cookies.begun(request, request.POST.get("state", ""))
     if begun is None:
-        raise ActionRefused(400, "This launch was not begun in this browser, or too long ago.", AGAIN)
+        raise ActionRefused(400, "This launch was not started in this browser, or it is expired.", AGAIN)
     platform = LtiPlatform.objects.filter(pk=begun.platform).first()
     if platform is None:
         raise ActionRefused(403, "This LMS is not registered here.", ADMINISTRATOR)
@@ -156,9 +165,9 @@ def verify(request: HttpRequest) -> Verified:
         requests_session=outgoing.Outgoing(hosts_of(platform)),
     )
     launch.set_auto_validation(False)
-    _step(launch.validate_state, 400, "This launch was not begun in this browser, or too long ago.", AGAIN)
-    _step(launch.validate_jwt_format, 400, "What your LMS sent is no launch.", AGAIN)
-    _step(launch.validate_nonce, 400, "This launch answers another one than the one that was begun.", AGAIN)
+    _step(launch.validate_state, 400, "This launch was not started in this browser, or it is expired.", AGAIN)
+    _step(launch.validate_jwt_format, 400, "The data from your LMS is not a launch.", AGAIN)
+    _step(launch.validate_nonce, 400, "This launch does not match the launch that was started.", AGAIN)
     if _step(
         lambda: (launch.get_iss(), launch.get_client_id()), 403, "This LMS is not registered here.", ADMINISTRATOR
     ) != (platform.issuer, platform.client_id):
@@ -168,18 +177,18 @@ def verify(request: HttpRequest) -> Verified:
         _step(
             launch.validate_jwt_signature,
             403,
-            "The signature of this launch is not your LMS's, or is out of date.",
+            "The signature of this launch is not from your LMS, or is expired.",
             AGAIN,
         )
     except ActionRefused as error:
         raise _unreachable() if isinstance(_root(error), requests.exceptions.RequestException) else error from None
     _step(launch.validate_deployment, 403, "This deployment of your LMS is not registered here.", ADMINISTRATOR)
-    _step(launch.validate_message, 400, "This kind of launch is not known here.", AGAIN)
+    _step(launch.validate_message, 400, "This kind of launch is not supported here.", AGAIN)
     return Verified(platform, claims.read(launch.get_launch_data()), begun, launch)
 
 
 def _step(check: Any, status: int, message: str, hint: str) -> Any:
-    """Run a check; a malformed token is refused like a wrong one."""
+    """Run a check and return its result.  A malformed token is refused like a wrong one, with ActionRefused."""
     try:
         return check()
     except (LtiException, AssertionError, AttributeError, KeyError, TypeError, ValueError) as error:
@@ -193,4 +202,4 @@ def _root(error: BaseException) -> BaseException:
 
 
 def _unreachable() -> ActionRefused:
-    return ActionRefused(503, "Your LMS cannot be reached from here at the moment.", "Try again in a moment.")
+    return ActionRefused(503, "Your LMS is not reachable from here at the moment.", "Try again in a moment.")

@@ -1,6 +1,6 @@
-"""Platforms, the courses of theirs that are linked, their learners' places, and the scores that go back.
+"""Database rows of platforms, linked courses, learners' seats, and the scores to send.
 
-Of a learner: `LtiSeat` and `LtiScore`, and for an hour `LtiLaunch`; all go with the Enrolment.
+Rows about a learner are `LtiSeat`, `LtiScore`, and for an hour `LtiLaunch`; all are deleted with the Enrolment.
 """
 
 from django.conf import settings
@@ -15,16 +15,16 @@ NAME_CHARS = 80
 
 
 class LtiKey(models.Model):
-    """A private key of ours, sealed with the server's secret.  The newest signs, all are published."""
+    """A private key of this server, sealed with its secret.  The newest signs, all public keys are published."""
 
     sealed = models.TextField()
     made_at = models.DateTimeField(auto_now_add=True)
 
 
 class LtiPlatform(models.Model):
-    """An LMS as it registered, or as an administrator wrote it down.
+    """An LMS that registered itself, or that an administrator entered.
 
-    `hosts`: where its services are beside those in the endpoints; requests go to no other.  `deployments`: their ids.
+    `hosts`: hosts of its services besides those of the endpoints; requests go to no other.  `deployments`: their ids.
     """
 
     name = models.CharField(max_length=NAME_CHARS)
@@ -49,7 +49,7 @@ class LtiPlatform(models.Model):
 
 
 class LtiInvitation(models.Model):
-    """A link by which one platform registers itself, once.  `digest`: of its secret."""
+    """A link with which one platform registers itself, once.  `digest`: SHA-256 of its secret."""
 
     digest = models.CharField(max_length=DIGEST_LENGTH, unique=True)
     made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="lti_invitations")
@@ -79,10 +79,10 @@ class LtiContext(models.Model):
 
 
 class LtiSeat(models.Model):
-    """The place of a platform's learner.
+    """The enrolment of a platform's learner.
 
-    `user_digest`: keyed, of the platform's id of this learner, another one in each course.  `user_sealed`: that id,
-    which scores must be addressed to, under the server's secret; blank until a launch brings a line item.
+    `user_digest`: a keyed digest of the platform's id of this learner, another one in each course.  `user_sealed`:
+    that id, to which scores are addressed, sealed with the server's secret; blank until a launch brings a line item.
     """
 
     platform = models.ForeignKey(LtiPlatform, on_delete=models.CASCADE, related_name="seats")
@@ -93,9 +93,10 @@ class LtiSeat(models.Model):
 
 
 class LtiScore(models.Model):
-    """A line item that is to have a learner's score in one lab: the queue is the rows that differ from the Submission.
+    """A line item that gets a learner's score in one lab.
 
-    `due_at`: not before; `why`: a code of `scores.WHY` while the last try failed, with the HTTP `status` if any.
+    Rows that differ from the Submission are the queue of scores to send.  `due_at`: the earliest time of the next
+    try.  `why`: a code of `scores.WHY` if the last try failed, with the HTTP `status` if any.
     """
 
     seat = models.ForeignKey(LtiSeat, on_delete=models.CASCADE, related_name="scores")
@@ -114,10 +115,10 @@ class LtiScore(models.Model):
 
 
 class LtiLaunch(models.Model):
-    """A launch that was found valid; its nonce is used.  Deleted after an hour (`launches.KEPT`).
+    """A valid launch, whose nonce is used.  Deleted after an hour (`launches.KEPT`).
 
-    `state_digest`: of the secret that address and cookie of the browser have.  `claims`: of an instructor's launch
-    alone, and no person in them.
+    `state_digest`: digest of the secret in the browser's address and cookie.  `claims`: only of an instructor's
+    launch, without data of a person.
     """
 
     class Kind(models.TextChoices):

@@ -1,8 +1,9 @@
-"""Requests to platforms: only to the platform's own hosts, encrypted, to public addresses, short, and no further.
+"""Requests to platforms: only to their own hosts, encrypted, to public addresses, short, without redirects.
 
-Addresses come from registrations and launches, so they are other people's.  These rules guard the servers around
-this one.  Only https; the host is one of the platform's.  Its addresses are looked up once, all must be public, and
-one of them is connected to.  No redirect is followed; no proxy or password file of this machine is used.
+Addresses come from registrations and launches, so others choose them.  These rules protect the servers in this
+server's network.  The scheme is https, and the host one of the platform's.  Its addresses are looked up once, all
+must be public, and the connection goes to one of them.  No redirect is followed; no proxy or password file of this
+machine is used.
 """
 
 import ipaddress
@@ -30,17 +31,17 @@ CHUNK_BYTES = 64 * 1024
 
 
 class AddressRefused(requests.exceptions.InvalidURL):
-    """An address that requests must not go to."""
+    """The error for an address to which requests must not go."""
 
 
 class AnswerRefused(requests.exceptions.RequestException):
-    """A redirect, or an answer that is too long."""
+    """The error for an answer that is a redirect or too long."""
 
 
 def host_of(address: str) -> str:
-    """The host of an https address, in small letters.  Raises AddressRefused: a text of another shape.
+    """Return the host of an https address, in lower case.  Raises AddressRefused for any other text.
 
-    Plain http is for this machine itself, where QUEUEVIZ_LTI_PRIVATE_HOSTS names it.
+    Plain http is allowed only to this machine, if QUEUEVIZ_LTI_PRIVATE_HOSTS names it.
     """
     try:
         parts = urlsplit(address)
@@ -55,14 +56,14 @@ def host_of(address: str) -> str:
 
 
 def is_host(text: str) -> bool:
-    """Return whether the text is the host of some https address alone: no scheme, port, path or wildcard."""
+    """Return True if the text is only a host of an https address: no scheme, port, path or wildcard."""
     if not text or len(text) > MOST_HOST_CHARS or not HOST.fullmatch(text):
         return False
     return all(0 < len(label) <= MOST_LABEL_CHARS for label in text.split("."))
 
 
 def is_private(host: str) -> bool:
-    """Return whether the settings allow this host to have an address of a private net."""
+    """Return True if the settings allow this host to have an address of a private network."""
     return host in settings.QUEUEVIZ_LTI_PRIVATE_HOSTS
 
 
@@ -71,7 +72,7 @@ def adapter() -> BaseAdapter:
 
 
 class Outgoing(requests.Session):
-    """`hosts`: where it may ask."""
+    """A session of requests that follows these rules.  `hosts`: the only hosts that requests may go to."""
 
     def __init__(self, hosts: Collection[str]) -> None:
         super().__init__()
@@ -105,7 +106,10 @@ def _read(answer: requests.Response) -> bytes:
 
 
 def public_address(host: str) -> str:
-    """One of its addresses.  Raises AddressRefused where any of them is of a private net, or there is none."""
+    """Return one IP address of the host.
+
+    Raises AddressRefused if one of its addresses is private, ConnectionError if it has none.
+    """
     try:
         addresses = sorted({str(row[4][0]) for row in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)})
     except (OSError, UnicodeError):
@@ -122,7 +126,7 @@ def _is_public(text: str) -> bool:
 
 
 class _Pinned(HTTPConnection):
-    """A connection to the checked address: a name may have another address a moment later."""
+    """A connection to the address that was checked: a second lookup of the host could give another address."""
 
     def _new_conn(self) -> socket.socket:
         named, self._dns_host = self._dns_host, public_address(self._dns_host)

@@ -1,4 +1,4 @@
-"""Registered platforms, as `pylti1p3next` asks for them, and where each may be asked."""
+"""Registered platforms in the interface of `pylti1p3next`, and the hosts of each that requests may go to."""
 
 from collections.abc import Collection
 from typing import Any
@@ -15,9 +15,9 @@ TOKEN_S = 60.0  # a token is used for so long, whatever the platform says
 
 
 class Registered(ToolConfAbstract[Any]):
-    """The registered platforms.
+    """The registered platforms, for the library.
 
-    Every platform has its own client here, by its number: one issuer may be many platforms.
+    Each platform has its own client, by primary key, since several platforms may have one issuer.
     """
 
     def check_iss_has_one_client(self, iss: str) -> bool:
@@ -62,14 +62,14 @@ def registration_of(platform: LtiPlatform) -> Registration:
 
 
 def hosts_of(platform: LtiPlatform) -> Collection[str]:
-    """Return the hosts of its endpoints, and those listed beside them: all that requests and forms go to."""
+    """Return the hosts of the platform's endpoints and those in `hosts`: requests and forms go to no other."""
     endpoints = (platform.auth_url, platform.token_url, platform.key_set_url)
     further = {host.lower() for host in platform.hosts if isinstance(host, str)}
     return {outgoing.host_of(address) for address in endpoints} | set(filter(outgoing.is_host, further))
 
 
 def may_ask(platform: LtiPlatform, address: object) -> bool:
-    """Return whether this address from a launch is one of the platform's."""
+    """Return True if this address from a launch is on a host of the platform."""
     try:
         return isinstance(address, str) and outgoing.host_of(address) in hosts_of(platform)
     except outgoing.AddressRefused:
@@ -77,7 +77,10 @@ def may_ask(platform: LtiPlatform, address: object) -> bool:
 
 
 class Connector(ServiceConnector):
-    """A connector for one turn, with its tokens.  The library's own key for tokens leaves out the client."""
+    """A connector for one turn, which caches the platform's access tokens.
+
+    The library's own cache key leaves out the client.
+    """
 
     def __init__(self, platform: LtiPlatform) -> None:
         super().__init__(registration_of(platform), outgoing.Outgoing(hosts_of(platform)))

@@ -1,4 +1,4 @@
-"""Dynamic registration: an LMS and this server exchange their settings, behind a link that is good once."""
+"""Dynamic registration: an LMS and this server exchange their settings, through a link that works once."""
 
 import secrets
 from datetime import timedelta
@@ -35,7 +35,7 @@ ISSUED_FOR = {"canvas.instructure.com": (".instructure.com", ".canvaslms.com")}
 
 
 class Ours(NamedTuple):
-    """The addresses of this server."""
+    """The addresses of this server for a platform's settings."""
 
     login: str
     launch: str
@@ -44,15 +44,18 @@ class Ours(NamedTuple):
 
 
 def invite(visitor: Visitor) -> str:
-    """The secret of a link by which one platform registers.  Raises ActionRefused (403, 429)."""
+    """Return the secret of a new link with which one platform registers.  Raises ActionRefused (403, 429)."""
     if not visitor.is_signed_in:
-        raise ActionRefused(403, "An LMS is registered by an account.", "Sign in first.")
+        raise ActionRefused(403, "Registering an LMS requires an account.", "Sign in first.")
     if _open().filter(made_by=visitor.user).count() >= MOST_OPEN:
         raise ActionRefused(
-            429, "You have {most} links that are not used yet.", "Use one, or wait for a day.", most=MOST_OPEN
+            429,
+            "You have {most} unused registration links.",
+            "Use an unused registration link, or wait a day.",
+            most=MOST_OPEN,
         )
     if visitor.user.lti_platforms.count() >= MOST_PLATFORMS:
-        raise ActionRefused(429, "You have registered {most} LMS.", "Remove one first.", most=MOST_PLATFORMS)
+        raise ActionRefused(429, "You have registered {most} LMSs.", "Remove an LMS first.", most=MOST_PLATFORMS)
     secret = secrets.token_urlsafe(SECRET_BYTES)
     LtiInvitation.objects.filter(made_at__lt=timezone.now() - LIFE).delete()
     LtiInvitation.objects.create(digest=digest(secret), made_by=visitor.user)
@@ -60,36 +63,39 @@ def invite(visitor: Visitor) -> str:
 
 
 def invitation(secret: str) -> LtiInvitation:
-    """Raises NotFound: it was never made, was used, or is too old."""
+    """Return the open invitation with this secret.
+
+    Raises NotFound if it was never made, was used, or is too old.
+    """
     open_invitation: LtiInvitation | None = _open().filter(digest=digest(secret), tries__lt=MOST_TRIES).first()
     if open_invitation is None:
-        raise NotFound("This link registers no LMS any more.")
+        raise NotFound("This registration link can no longer register an LMS.")
     return open_invitation
 
 
 def register(secret: str, configuration: str, token: str, ours: Ours) -> LtiPlatform:
-    """Register the platform.
+    """Register the platform at the address `configuration` and return it.
 
-    Raises NotFound, ActionRefused: 409 it is registered already, 422 another address, 502 it failed.
+    Raises NotFound, ActionRefused: 409 it is registered already, 422 an address is not allowed, 502 it failed.
 
     Errors of the remote server are hidden: the visitor who named it must not read its answers.
     """
     asked = invitation(secret)
     mine = _open().filter(pk=asked.pk, tries=asked.tries)
     if not mine.update(tries=F("tries") + 1):
-        raise ActionRefused(409, "This link is in use at the moment.", "Try again in a moment.")
+        raise ActionRefused(409, "This registration link is in use at the moment.", "Try again in a moment.")
     try:
         with transaction.atomic():
             made: Any = _Registration(asked, configuration, token[:TOKEN_CHARS] or None, ours).register()
             if not _open().filter(pk=asked.pk).update(used_at=timezone.now()):
-                raise ActionRefused(409, "This link is in use at the moment.", "Try again in a moment.")
+                raise ActionRefused(409, "This registration link is in use at the moment.", "Try again in a moment.")
             return cast(LtiPlatform, made)
     except outgoing.AddressRefused:
         raise ActionRefused(
-            422, "An address of this LMS is not one that is asked.", "All must be https, of public servers."
+            422, "An address of this LMS is not allowed.", "All addresses must be https, on public servers."
         ) from None
     except IntegrityError:
-        raise ActionRefused(409, "This LMS is registered already.", "Remove the old entry first.") from None
+        raise ActionRefused(409, "This LMS is already registered.", "Remove the old entry first.") from None
     except (
         requests.exceptions.RequestException,
         LtiException,
@@ -101,20 +107,23 @@ def register(secret: str, configuration: str, token: str, ours: Ours) -> LtiPlat
     ):
         raise ActionRefused(
             502,
-            "What is at this address did not answer as an LMS.",
-            "Register from the page of your LMS for external tools.",
+            "The server at this address did not answer as an LMS.",
+            "Register from the external tools page of your LMS.",
         ) from None
 
 
 def hosts(text: str) -> list[str]:
-    """Return hosts in lower case, one a line.  Raises ActionRefused (422), which names the first invalid one."""
+    """Return the hosts in a text with one per line, in lower case.
+
+    Raises ActionRefused (422), which names the first invalid one.
+    """
     names = [host.lower() for host in listed(text)]
     for host in names:
         if not outgoing.is_host(host):
             raise ActionRefused(
                 422,
                 "{host} is not a host.",
-                "Write it as files.example.org, without https:// and path.",
+                "Example: files.example.org, without https:// and path.",
                 field="hosts",
                 host=host[:HOST_CHARS],
             )
@@ -122,10 +131,10 @@ def hosts(text: str) -> list[str]:
 
 
 def listed(text: str) -> list[str]:
-    """Return ids or hosts, one a line.  Raises ActionRefused (422)."""
+    """Return the ids or hosts in a text with one per line, each once.  Raises ActionRefused (422)."""
     lines = list(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
     if len(lines) > MOST_IDS or any(len(line) > ID_CHARS or not line.isprintable() for line in lines):
-        raise ActionRefused(422, "At most {most} lines, each with one id or host.", "Shorten the list.", most=MOST_IDS)
+        raise ActionRefused(422, "At most {most} lines, each with one ID or host.", "Shorten the list.", most=MOST_IDS)
     return lines
 
 
@@ -151,7 +160,10 @@ class _Registration(DynamicRegistration):
         return self._token  # type: ignore[return-value]  # the library sends none where it is None
 
     def get_openid_configuration(self) -> dict[str, Any]:
-        """Return the configuration.  Its issuer and its registration endpoint must be on the host that served it."""
+        """Return the platform's configuration.
+
+        Its issuer and its registration endpoint must be on the host that served it.
+        """
         configuration = super().get_openid_configuration()
         issuer = outgoing.host_of(configuration["issuer"])
         if issuer != self._host and not self._host.endswith(ISSUED_FOR.get(issuer, (" ",))):
@@ -213,5 +225,5 @@ class _Registration(DynamicRegistration):
 
 
 def deep_link_uri(launch: str) -> str:
-    """Return the target address of launches that choose labs: by it the login stays in the LMS's frame."""
+    """Return the target address of launches that choose labs.  With it the login stays in the LMS's frame."""
     return f"{launch}?choose"

@@ -1,4 +1,4 @@
-"""Names from the LMS, when the teacher requests them: only of members with a place here."""
+"""Names of students from the LMS, at the teacher's request, only of members that are enrolled here."""
 
 from typing import Any, NamedTuple
 
@@ -18,24 +18,30 @@ MOST_MEMBERS = 1000
 
 
 class Named(NamedTuple):
-    """The result of a fetch.  `elsewhere`: members without a place here; nothing of them is kept."""
+    """The result of a fetch.
+
+    `named`: enrolled members.  `elsewhere`: members that are not enrolled here; their data is not stored.
+    """
 
     named: int
     elsewhere: int
 
 
 def fetch(link: LtiContext) -> Named:
-    """Raises ActionRefused: 409 the platform offers no roster, 502 it did not give it."""
+    """Read the roster of the LMS and set the names of the enrolled students.
+
+    Raises ActionRefused: 409 the platform offers no roster, 502 it did not return one.
+    """
     if not link.memberships_url or not may_ask(link.platform, link.memberships_url):
         raise ActionRefused(
             409,
             "This LMS offers no roster here.",
-            "Switch on names and roles for this tool there, and open its link once more.",
+            "In your LMS, turn on names and roles for this tool, and open the link of the tool again.",
         )
     try:
         members = _members(link)
     except (requests.exceptions.RequestException, LtiException, AttributeError, KeyError, TypeError, ValueError):
-        raise ActionRefused(502, "Your LMS did not give its roster.", "Try again in a moment.") from None
+        raise ActionRefused(502, "Your LMS did not return its roster.", "Try again in a moment.") from None
     names = {seats.digest_of(link.platform, link.course, member["user_id"]): member["name"] for member in members}
     named = list(LtiSeat.objects.filter(user_digest__in=names).select_related("enrolment"))
     for seat in named:
@@ -45,7 +51,7 @@ def fetch(link: LtiContext) -> Named:
 
 
 def _members(link: LtiContext) -> list[dict[str, str]]:
-    """Return members with an id and a name, as many as the limits allow."""
+    """Return the members with an id and a name, as many as the limits allow."""
     service = NamesRolesProvisioningService(Connector(link.platform), {"context_memberships_url": link.memberships_url})
     members: list[dict[str, str]] = []
     address: str | None = link.memberships_url

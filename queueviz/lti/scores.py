@@ -1,7 +1,7 @@
-"""Scores on their way to platforms.
+"""Scores to send to platforms.
 
-A row says what a line item has; the Submission says what it should have.  Where they differ, the row is due: no
-change of a score has to be announced, also not after a restart, and none is forgotten.
+A row has the score that a line item has; the Submission has the score it should have.  If they differ, the row is
+due.  So no change of a score must be announced, not even after a restart, and no change is lost.
 """
 
 import logging
@@ -30,7 +30,7 @@ from pylti1p3.grade import Grade
 from queueviz.access.rate_limits import Rate
 from queueviz.courses import releases
 from queueviz.courses.models import Enrolment, Submission
-from queueviz.lti import seals
+from queueviz.lti import sealed_secrets
 from queueviz.lti.claims import SCORE
 from queueviz.lti.models import LtiPlatform, LtiScore, LtiSeat
 from queueviz.lti.registered import Connector, may_ask
@@ -40,17 +40,17 @@ log = logging.getLogger(__name__)
 
 FIRST_PAUSE = timedelta(seconds=30)  # after the first try in vain; doubled each time
 MOST_PAUSE = timedelta(hours=6)
-MOST_TRIES = 16  # about two days; then only who asks for it sends again
-LEASE = timedelta(minutes=5)  # of who sends: another process leaves the row alone for so long
+MOST_TRIES = 16  # about two days; then a score is only sent on request
+LEASE = timedelta(minutes=5)  # of the process that sends: others skip the row for this time
 SENT_PER_TURN = 60
 MOST_LINE_ITEMS = 120  # of one learner: each lab, a few times over
 FULL_SCORE = 100
-RESENDS = Rate(1 / 30, 4, what="scores sent again")
+RESENDS = Rate(1 / 30, 4, what="resent scores")
 WHY = frozenset({"unreachable", "refused", "address", "secret"})
 
 
 class Sent(NamedTuple):
-    """`why`: a code of `WHY`; empty: it arrived."""
+    """The result of one try.  `why`: a code of `WHY`; empty: the score arrived."""
 
     why: str
     status: int | None = None
@@ -64,7 +64,7 @@ def subscribe(seat: LtiSeat, lab: str, line_item: str) -> None:
 
 
 def differing() -> QuerySet[LtiScore, Any]:
-    """Return rows with `score` and `finished` of their Submission that the line item does not have."""
+    """Return the rows whose line item does not have the Submission's current `score` and `finished`."""
     work = Submission.objects.filter(enrolment=OuterRef("seat__enrolment"), lab=OuterRef("lab"))
     rows = LtiScore.objects.annotate(
         score=Subquery(work.values("score")[:1], output_field=PositiveSmallIntegerField()),
@@ -82,7 +82,10 @@ def _finished() -> QuerySet[LtiScore, Any]:
 
 
 def due(now: datetime) -> QuerySet[LtiScore, Any]:
-    """The oldest first.  Where a course shows scores later, its platform gets them later."""
+    """Return the rows to send now, the oldest first.
+
+    If a course releases scores later, its platform gets them later.
+    """
     rows = differing().filter(
         seat__enrolment__course__in=releases.released(now),
         due_at__lte=now,
@@ -93,7 +96,10 @@ def due(now: datetime) -> QuerySet[LtiScore, Any]:
 
 
 def turn(now: Callable[[], datetime] = timezone.now) -> int:
-    """Send what is due; return how many arrived.  A platform that cannot be reached is asked once a turn."""
+    """Send the scores that are due; return how many arrived.
+
+    A platform that cannot be reached is tried once per turn.
+    """
     arrived, lost = 0, set[int]()
     connectors: dict[int, Connector] = {}
     for row in due(now())[:SENT_PER_TURN]:
@@ -112,7 +118,7 @@ def turn(now: Callable[[], datetime] = timezone.now) -> int:
 
 
 def _take(row: LtiScore, now: datetime) -> bool:
-    """Return whether this process got the lease of the row.
+    """Reserve the row for this process; return True on success.
 
     If the process ends, the row is due again after the lease.
     """
@@ -120,10 +126,10 @@ def _take(row: LtiScore, now: datetime) -> bool:
 
 
 def send(row: Any, platform: LtiPlatform, connector: Connector, now: datetime) -> Sent:
-    """One try, noted in the row.  `row` is one of `differing`."""
+    """Try once to send a score and record the result in the row.  `row` is one of `differing`."""
     came = _send(row, platform, connector, now)
     if not came.why:
-        values: dict[str, Any] = {
+        values: dict[str, object] = {
             "sent_score": row.score,
             "sent_finished": row.finished,
             "sent_at": now,
@@ -139,7 +145,7 @@ def send(row: Any, platform: LtiPlatform, connector: Connector, now: datetime) -
 
 
 def _send(row: Any, platform: LtiPlatform, connector: Connector, now: datetime) -> Sent:
-    user = seals.opened(row.seat.user_sealed)
+    user = sealed_secrets.opened(row.seat.user_sealed)
     if user is None:
         return Sent("secret")
     if not may_ask(platform, row.line_item):
@@ -160,11 +166,10 @@ def _send(row: Any, platform: LtiPlatform, connector: Connector, now: datetime) 
 
 
 class Status(NamedTuple):
-    """The status of one lab's score, for its student.
+    """The delivery status of one lab's score, for its student.
 
-    `state`: none, sent, waiting, held, failed.  `why`, `status`: as rows.
-
-    `score`: the score the LMS has; None: nothing, or the course does not show it now.
+    `state`: none, sent, waiting, held, failed.  `why`, `status`: as in the rows.  `score`: the score the LMS has;
+    None: nothing, or the course does not show it now.
     """
 
     state: str
@@ -175,7 +180,7 @@ class Status(NamedTuple):
 
 
 def statuses(enrolment: Enrolment) -> dict[str, Status]:
-    """Return statuses by lab; of several line items the worst one.  Empty: no LMS waits for any."""
+    """Return the delivery status by lab; of several line items the worst one.  Empty: no LMS expects a score."""
     now = timezone.now()
     late = {row.pk for row in differing().filter(seat__enrolment=enrolment)}
     may = set(due(now + MOST_PAUSE).filter(seat__enrolment=enrolment).values_list("pk", flat=True))
@@ -198,12 +203,12 @@ ORDER = ("none", "sent", "held", "waiting", "failed")
 
 
 def resend(enrolment: Enrolment, lab: str) -> None:
-    """Send the scores again at the next turn, also delivered ones: a platform may have lost them.
+    """Send the scores of a lab again at the next turn, also delivered ones: a platform may have lost them.
 
     Raises ActionRefused (404, 429).
     """
     rows = LtiScore.objects.filter(seat__enrolment=enrolment, lab=lab)
     if not rows.exists():
-        raise ActionRefused(404, "No LMS waits for a score of this lab.", "Open the lab from your LMS first.")
+        raise ActionRefused(404, "No LMS expects a score of this lab.", "Open the lab from your LMS first.")
     RESENDS.demand(str(enrolment.pk))
     rows.update(sent_score=None, tries=0, due_at=timezone.now())

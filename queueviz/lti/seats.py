@@ -1,15 +1,15 @@
-"""A learner's place: found again at each launch, from any browser, without an account and without a name."""
+"""The seat of an LMS learner in a course: the same at each launch, from any browser, without an account or name."""
 
 from queueviz.access.database_limits import one_at_a_time
 from queueviz.courses import joining
 from queueviz.courses.models import Course
-from queueviz.lti import seals
+from queueviz.lti import sealed_secrets
 from queueviz.lti.models import LtiPlatform, LtiSeat
 from sandbox.kernel.errors import ActionRefused
 
 
 def seat_of(platform: LtiPlatform, course: Course, user: str) -> LtiSeat:
-    """Return the seat, made at the first launch if the lobby is open.
+    """Return the learner's seat.  The first launch creates it, if the course accepts new students.
 
     Raises ActionRefused: 403 the teacher has removed this learner, 409 the course is closed or full.
     """
@@ -19,35 +19,38 @@ def seat_of(platform: LtiPlatform, course: Course, user: str) -> LtiSeat:
         if seat is None:
             if course.code is None:
                 raise ActionRefused(
-                    409, "This course is closed to all who have no place in it.", "Ask the teacher to open it."
+                    409, "This course accepts no new students.", "Ask the teacher to open the course for new students."
                 )
             return LtiSeat.objects.create(
                 platform=platform, user_digest=named, enrolment=joining.new_place(course, _secret(named))
             )
     if seat.enrolment.removed_at is not None:
-        raise ActionRefused(403, "Your place in this course was taken away.", "Ask the teacher.")
+        raise ActionRefused(403, "You were removed from this course.", "Ask the teacher.")
     return seat
 
 
 def digest_of(platform: LtiPlatform, course: Course, user: str) -> str:
-    """Return a keyed digest that differs in each course, so that rows of two courses cannot be joined by it."""
-    return seals.keyed("lti user", platform.pk, course.pk, user)
+    """Return a keyed digest of the learner's id, different in each course.
+
+    So rows of two courses cannot be joined.
+    """
+    return sealed_secrets.keyed("lti user", platform.pk, course.pk, user)
 
 
 def secret_of(seat: LtiSeat) -> str:
-    """Return the secret of this place for browsers.
+    """Return the enrolment secret of this seat for browsers.
 
-    It follows from the digest, so that each launch can set it again.
+    It is derived from the digest, so that each launch can set it again.
     """
     return _secret(seat.user_digest)
 
 
 def keep_user(seat: LtiSeat, user: str) -> None:
-    """Keep the platform's id, sealed: a score needs its learner's id."""
+    """Store the platform's id of the learner, encrypted: a score must name its learner."""
     if not seat.user_sealed:
-        seat.user_sealed = seals.seal(user)
+        seat.user_sealed = sealed_secrets.seal(user)
         seat.save(update_fields=["user_sealed"])
 
 
 def _secret(named: str) -> str:
-    return seals.keyed("lti seat", named)
+    return sealed_secrets.keyed("lti seat", named)

@@ -1,1 +1,1 @@
-"""Running the server: its environment, load, log and files; reaching it as a program does."""
+"""The server's operation: its environment, load, log and static files; and HTTP clients for a running server."""

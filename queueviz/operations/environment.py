@@ -1,4 +1,4 @@
-"""The process's environment variables, read once by `settings`; every value has a default safe on one machine."""
+"""Readers of environment variables, which `settings` reads once.  Every default is safe on one machine."""
 
 import ipaddress
 import os
@@ -24,32 +24,35 @@ def switch(name: str, *, default: bool = False) -> bool:
 
 
 def number(name: str, default: int, low: int, high: int) -> int:
-    """The process ends with a sentence where it is none, or not from `low` to `high`."""
+    """Return the variable as a number; exit with a sentence if it is not one from `low` to `high`."""
     try:
         value = int(text(name, str(default)))
     except ValueError:
-        raise SystemExit(f"{name} is no number.") from None
+        raise SystemExit(f"{name} is not a number.") from None
     if not low <= value <= high:
         raise SystemExit(f"{name} is {value}. Choose a number from {low} to {high}.")
     return value
 
 
 def ip(name: str, default: str) -> str:
-    """An IPv4 address: stored messages hold it in four bytes.  The process ends with a sentence where it is none."""
+    """Return the variable as an IPv4 address; exit with a sentence if it is none.
+
+    Stored messages have only four bytes for an address.
+    """
     value = text(name, default)
     try:
         return str(ipaddress.IPv4Address(value))
     except ValueError:
-        raise SystemExit(f"{name} is no address such as 192.168.1.5.") from None
+        raise SystemExit(f"{name} is not an IP address such as 192.168.1.5.") from None
 
 
 def names(name: str, default: str = "") -> list[str]:
-    """A comma-separated list."""
+    """Return the variable as a list of its comma-separated parts."""
     return [part.strip() for part in text(name, default).split(",") if part.strip()]
 
 
 def directory(name: str, default: Path) -> Path:
-    """A directory that is there, made if need be; the process ends with a sentence where it cannot be."""
+    """Return the variable as a directory, created if it is missing; exit with a sentence if that fails."""
     path = Path(text(name, str(default))).resolve()
     make(path, name)
     return path
@@ -60,11 +63,11 @@ def reason(error: OSError) -> str:
 
 
 def make(path: Path, name: str = "QUEUEVIZ_HOME") -> None:
-    """See that the directory is there; the process ends with a sentence about `name` where it cannot be."""
+    """Create the directory if it is missing.  If that fails, exit with a sentence that names the variable `name`."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SystemExit(f"{name}: {path} cannot be a directory: {reason(error)}. Choose another.") from None
+        raise SystemExit(f"{name}: {path} cannot be a directory: {reason(error)}. Choose another directory.") from None
 
 
 def database(name: str, default: str) -> dict[str, Any]:
@@ -72,14 +75,14 @@ def database(name: str, default: str) -> dict[str, Any]:
     try:
         return dict(dj_database_url.parse(text(name, default)))
     except (ValueError, KeyError):  # the URL may hold a password: it is not shown
-        raise SystemExit(f"{name} is no database URL. Write it as postgres://user:password@host:5432/name.") from None
+        raise SystemExit(f"{name} is not a database URL. Example: postgres://user:password@host:5432/name.") from None
 
 
 def kept_secret(home: Path) -> str:
-    """The secret of this data home: made with the first start, readable by its owner alone, then kept.
+    """Return the secret of this data home.  The first start creates it in a file that only the owner can read.
 
-    Sessions and signed links survive a restart, and no two homes share a key.  The process ends with a sentence where
-    it cannot be kept.
+    Sessions and signed links survive a restart, and no two data homes share a key.  The process exits with a
+    sentence if the file cannot be read or written.
     """
     path = home / SECRET_FILE
     try:
@@ -89,8 +92,8 @@ def kept_secret(home: Path) -> str:
         return path.read_text().strip()
     except OSError as error:
         raise SystemExit(
-            f"{path} cannot be kept: {reason(error)}. Make room there and see to its rights, or "
-            "choose another home in the variable QUEUEVIZ_HOME."
+            f"{path} cannot be written: {reason(error)}. Check free space and permissions, or set "
+            "QUEUEVIZ_HOME to another data home."
         ) from None
 
 

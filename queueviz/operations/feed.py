@@ -1,4 +1,4 @@
-"""Rows of a feed, in batches, each when it is due: scheduled time divided by the speed."""
+"""Feeds: rows sent in batches, each when it is due.  Pauses are the original ones divided by the speed."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -31,7 +31,7 @@ def batches(
     now: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[list[FeedRow]]:
-    """Yield lists of rows, none earlier than its time and none longer than `BATCH_ROWS` or `BATCH_BYTES`."""
+    """Yield lists of rows, none before its time.  A list has at most `BATCH_ROWS` rows and `BATCH_BYTES` bytes."""
     due_s = now()
     batch: list[FeedRow] = []
     size = 0
@@ -51,7 +51,10 @@ def batches(
 
 
 class SandboxSink:
-    """A sink that sends batches to a running sandbox.  It waits for each to arrive, so the order of the table holds."""
+    """A target that sends batches to a running sandbox.
+
+    It waits until each batch is stored, so that the order of the table is kept.
+    """
 
     def __init__(
         self,
@@ -72,9 +75,9 @@ class SandboxSink:
         self._wait()
 
     def _wait(self) -> None:
-        """Wait until the batch is stored.
+        """Wait until the batch is stored, at most `ARRIVES_WITHIN_S` after the last progress.
 
-        Other producers may count too: a wrong count ends with the patience and does no harm.
+        Messages of other producers may count too.  A wrong count only makes the wait shorter or longer.
         """
         last, until_s = -1, self._now() + ARRIVES_WITHIN_S
         while self._now() < until_s:
@@ -89,6 +92,6 @@ class SandboxSink:
 
 
 def stored_in(snapshot: Snapshot, topic: str) -> int:
-    """Return how many messages the topic has ever stored, over all its queues."""
+    """Return how many messages the topic has ever stored, in all its queues."""
     stored = next((row for row in snapshot.get("topics", ()) if row["topic"] == topic), None)
     return sum(int(queue["max"] or 0) for queue in stored["queues"]) if stored else 0

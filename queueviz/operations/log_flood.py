@@ -1,4 +1,4 @@
-"""Protection of the log: of similar lines, a few a second are written and the rest is counted."""
+"""Protection of the log: of similar lines, a few per second are written and the others are counted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ KINDS = 1_000  # remembered at a time
 
 
 class Flood(logging.Filter):
-    """A filter of a handler.  The first line of a kind in a later second has the number of lines dropped before it."""
+    """A logging filter that drops similar lines above a rate.
+
+    The next line of that kind in a later second has the number of lines dropped before it.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -28,6 +31,6 @@ class Flood(logging.Filter):
             kind[2] += 1
             return False
         if kind[2]:
-            record.msg, record.args = f"{record.getMessage()} (and {int(kind[2])} more like it before)", ()
+            record.msg, record.args = f"{record.getMessage()} (and {int(kind[2])} more of this kind before)", ()
             kind[2] = 0
         return True

@@ -1,4 +1,4 @@
-"""Import graph of QueueViz's page modules: those a module imports, directly or not, from their sources."""
+"""The import graph of QueueViz's JavaScript modules, read from their sources."""
 
 import re
 from functools import cache
@@ -11,7 +11,10 @@ IMPORT = re.compile(r"""^import\b[^;"']*["']\./(\w+\.js)["'];""", re.MULTILINE)
 
 @cache
 def imported(name: str) -> tuple[str, ...]:
-    """Return the imported modules without `name`, in the order of first import.  Dynamic imports are left out."""
+    """Return the modules that a module imports, directly or not, without `name`, in the order of first import.
+
+    Dynamic imports are left out.
+    """
     names = [name]
     for module in names:  # grows
         source = Path(str(finders.find(f"queueviz/js/{module}"))).read_text("utf-8")

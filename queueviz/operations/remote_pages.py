@@ -1,4 +1,4 @@
-"""Pages of a running server, reached as a browser reaches them: cookies, forms, and the token that forms need."""
+"""A client for the pages of a running server, as a browser uses them: cookies, forms, and CSRF tokens."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,7 +17,10 @@ SESSION_LIFE_S = 120
 
 
 class RemotePages:
-    """One browser.  A refusal of the server's is a `RemoteRefused`, as is a server that is not there."""
+    """A browser session with a running server.
+
+    A refusal of the server raises `RemoteRefused`, as does a server that does not respond.
+    """
 
     def __init__(
         self, url: str, *, session_key: str | None = None, transport: httpx.BaseTransport | None = None
@@ -35,11 +38,11 @@ class RemotePages:
     def get(self, path: str, **headers: str) -> httpx.Response:
         return self._asked("GET", path, headers=headers)
 
-    def post(self, path: str, form: Mapping[str, Any] | None = None, **headers: str) -> httpx.Response:
+    def post(self, path: str, form: Mapping[str, object] | None = None, **headers: str) -> httpx.Response:
         return self._asked("POST", path, data=dict(form or {}), headers=headers | self._token())
 
-    def send(self, path: str, body: Mapping[str, Any]) -> httpx.Response:
-        """Post the body as JSON."""
+    def send(self, path: str, body: Mapping[str, object]) -> httpx.Response:
+        """Post the body as JSON and return the response."""
         return self._asked("POST", path, json=body, headers=self._token())
 
     def close(self) -> None:
@@ -48,7 +51,7 @@ class RemotePages:
     def _token(self) -> dict[str, str]:
         """Return the CSRF header.
 
-        Signing in changes the token; without a cookie a page with a form is fetched first.
+        Signing in changes the token.  Without a cookie, a page with a form is fetched first.
         """
         if settings.CSRF_COOKIE_NAME not in self.cookies:
             self.get(WITH_A_FORM)
@@ -58,9 +61,9 @@ class RemotePages:
         try:
             answer = self._http.request(method, f"{self.url}{path}", **more)
         except httpx.InvalidURL as error:
-            raise RemoteRefused(f"{self.url} is no address: {error}.") from error
+            raise RemoteRefused(f"{self.url} is not a valid address: {error}.") from error
         except httpx.HTTPError as error:
-            raise RemoteRefused(f"Nobody answers at {self.url}: {error or type(error).__name__}.") from error
+            raise RemoteRefused(f"No server answers at {self.url}: {error or type(error).__name__}.") from error
         if answer.status_code >= 400:
             raise RemoteRefused(f"{self.url}{path} answered {answer.status_code}{_sentence(answer)}.")
         return answer
@@ -68,7 +71,7 @@ class RemotePages:
 
 @contextmanager
 def pages_of(user: Any, url: str) -> Iterator[RemotePages]:
-    """Yield the pages as this account sees them, with a session that ends with the block.
+    """Yield a client for the pages as this account sees them, with a session that ends with the block.
 
     Only for callers that have the server's database anyway.
     """

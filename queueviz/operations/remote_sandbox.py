@@ -1,4 +1,4 @@
-"""A running sandbox, reached by its API as any program would: never by its files."""
+"""A client for a running sandbox through its API.  It never uses the sandbox's files."""
 
 import random
 import time
@@ -17,11 +17,14 @@ LATER = frozenset({429, 502, 503, 504})
 
 
 class RemoteRefused(Exception):
-    """A refusal of the server; the message is one sentence for the person at the terminal."""
+    """The error for a refusal of the server; the message is one sentence for the user of the terminal."""
 
 
 class RemoteSandbox:
-    """One sandbox behind `url`, with its token.  Waits and tries again where the server asks for patience."""
+    """A client for one sandbox of the server at `url`, with its token.
+
+    It waits and retries if the server asks for that.
+    """
 
     def __init__(
         self,
@@ -42,7 +45,7 @@ class RemoteSandbox:
             transport=transport,
         )
 
-    def act(self, fields: Mapping[str, Any]) -> int:
+    def act(self, fields: Mapping[str, object]) -> int:
         return int(self._call("POST", "/actions", fields)["seq"])
 
     def wake(self) -> None:
@@ -51,9 +54,9 @@ class RemoteSandbox:
     def sleep(self) -> None:
         self._call("POST", "/sleep", {})
 
-    def branch(self, at: int) -> dict[str, Any]:
-        """Begin to make a branch; return its `slug`, `url` and `token`."""
-        made: dict[str, Any] = self._call("POST", "/branch", {"at": at})
+    def branch(self, at: int) -> dict[str, object]:
+        """Start to create a branch; return its `slug`, `url` and `token`."""
+        made: dict[str, object] = self._call("POST", "/branch", {"at": at})
         return made
 
     def snapshot(self) -> Snapshot:
@@ -63,18 +66,23 @@ class RemoteSandbox:
     def close(self) -> None:
         self._http.close()
 
-    def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """Return the answer after retries; an action that may have been carried out is not repeated."""
+    def _call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
+        """Return the answer to a request, after retries.  Raises RemoteRefused.
+
+        An action that may have been executed is not sent again.
+        """
         until_s, wait_s, woken = self._now() + PATIENCE_S, FIRST_WAIT_S, False
         while True:
             try:
                 answer = self._http.request(method, f"{self._url}/api/sandboxes/{self.slug}{path}", json=body)
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-                trouble = f"Nobody answers at {self._url}: {error}."
+                trouble = f"No server answers at {self._url}: {error}."
             except httpx.InvalidURL as error:
-                raise RemoteRefused(f"{self._url} is no address: {error}.") from error
+                raise RemoteRefused(f"{self._url} is not a valid address: {error}.") from error
             except httpx.HTTPError as error:
-                raise RemoteRefused(f"The server at {self._url} broke off: {error or type(error).__name__}.") from error
+                raise RemoteRefused(
+                    f"No complete response from {self._url}: {error or type(error).__name__}."
+                ) from error
             else:
                 if answer.is_success:
                     return answer.json()
@@ -91,11 +99,11 @@ class RemoteSandbox:
 
     def _sentence(self, answer: httpx.Response) -> str:
         if answer.status_code in (401, 403):
-            return f"The token does not open sandbox {self.slug} for this."
+            return f"The token does not permit this in sandbox {self.slug}."
         if answer.status_code == 404:
-            return f"The server at {self._url} knows no sandbox {self.slug} for this token."
+            return f"The server at {self._url} has no sandbox {self.slug} for this token."
         try:
             body = answer.json()
             return f"{body['error']} {body.get('hint', '')}".strip()
         except (ValueError, KeyError, TypeError):
-            return f"The server at {self._url} answered {answer.status_code}."
+            return f"The server at {self._url} responded with status {answer.status_code}."

@@ -1,9 +1,9 @@
-"""Load of this server and whether it is too high: `/healthz`, `/metrics`, the first page of the admin."""
+"""The load of this server and its limits, for `/healthz`, `/metrics` and the first page of the admin."""
 
 import shutil
 import time
 from concurrent.futures import wait
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.conf import settings
 from django.utils.translation import gettext
@@ -11,51 +11,53 @@ from django.utils.translation import gettext
 from queueviz import engine
 from queueviz.engines.port import PoolPort
 from queueviz.live import hubs
-from queueviz.live.figures import together
+from queueviz.live.socket_costs import together
 from queueviz.refusals import filled
 from sandbox.cluster.disk_full import GO_ON_BYTES
 from sandbox.kernel.errors import EngineBusy
+from sandbox.queries.rows.host import HostStatus
 
 LATE_MS = 250  # a frame that waited longer is late
 SLOW_MS = 500  # an engine that takes longer to answer is behind
 SILENT = "Engine {name} of {engines} does not answer."
-STARTING = "Engine {name} of {engines} is being started again."
+STARTING = "Engine {name} of {engines} is restarting."
 NO_ROOM = "The disk of the data home has {left} KiB left."
 
 
 class Load(NamedTuple):
-    """`status`: the engines' own; `live`: of the sockets.
+    """The load of this server.
 
-    `silent`: engines, by name, that do not answer; `starting`: those that ended and are being started again.
+    `status`: of the engines; `live`: counters of the sockets.  `silent`: names of engines that do not answer;
+    `starting`: those that ended and are restarting.
     """
 
-    status: dict[str, Any]
-    live: dict[str, Any]
+    status: HostStatus
+    live: dict[str, int]
     engine_ms: int  # until the engine answered
     silent: tuple[str, ...] = ()
     starting: tuple[str, ...] = ()
 
     @property
     def stopped(self) -> str | None:
-        """A sentence on the engines that do not answer, in the reader's language; None: all answer."""
+        """A sentence on the engines that do not answer, in the reader's language.  None: all answer."""
         return self._of_engines(SILENT, self.silent)
 
     @property
     def busy(self) -> str | None:
-        """The reason the server is busy, in the reader's language; None: it is not."""
+        """The reason why the server is too slow, in the reader's language.  None: it is not."""
         if (reason := self.stopped or self._of_engines(STARTING, self.starting)) is not None:
             return reason
         if self.live["late_ms"] > LATE_MS:
-            return gettext("Frames came up to {late} ms late in the last seconds.").format(late=self.live["late_ms"])
+            return gettext("Frames were up to {late} ms late in the last seconds.").format(late=self.live["late_ms"])
         if self.engine_ms > SLOW_MS:
             return gettext("The engine took {took} ms to answer.").format(took=self.engine_ms)
         return None
 
     @property
     def full(self) -> str | None:
-        """The reason nothing more can be stored, in the reader's language; None: there is room.
+        """The reason why nothing more can be stored, in the reader's language.  None: there is space.
 
-        Computed on each access.
+        Each access reads the free disk space.
         """
         left_bytes = shutil.disk_usage(settings.QUEUEVIZ_HOME).free
         if left_bytes < GO_ON_BYTES:
@@ -73,11 +75,11 @@ class Load(NamedTuple):
     def _of_engines(self, text: str, names: tuple[str, ...]) -> str | None:
         if not names:
             return None
-        return " ".join(filled(text, {"name": name, "engines": self.status["engines"]}) for name in names)
+        return " ".join(filled(text, {"name": name, "engines": self.status.get("engines")}) for name in names)
 
 
 def load() -> Load:
-    """Raises EngineBusy where no engine answers at all."""
+    """Return the current load.  Raises EngineBusy if no engine answers."""
     began_s = time.monotonic()
     port = engine.port()
     if not isinstance(port, PoolPort):
@@ -94,7 +96,7 @@ def load() -> Load:
 
 
 def _figures(silent: tuple[str, ...]) -> dict[str, int]:
-    """Return the figures of the sockets; zeros if an engine does not answer, since its own would be missing."""
+    """Return the counters of the sockets; zeros if an engine does not answer, since its counters would be missing."""
     return together([]) if silent else hubs.figures()
 
 

@@ -1,4 +1,4 @@
-"""Our scripts, styles and fonts: names with a hash, without comments, squeezed once, served by this process."""
+"""The site's scripts, styles and fonts: hashed names, no comments, compressed once, served by this process."""
 
 import re
 from collections.abc import Iterator
@@ -15,12 +15,12 @@ COMMENT = re.compile(r"^[ \t]*/\*(?:(?!\*/).)*\*/[ \t]*\n", re.DOTALL | re.MULTI
 
 
 def without_comments(source: str) -> str:
-    """Return the source without comments on lines of their own: they are a tenth of the bytes of a first view."""
+    """Return the source without comments on lines of their own: a tenth of the bytes of a first view."""
     return COMMENT.sub("", source)
 
 
 class Uncommented:
-    """A storage that opens files without their comments."""
+    """A mixin for storages that opens files without their comments."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -31,7 +31,10 @@ class Uncommented:
 
 
 class HashedFiles(CompressedManifestStaticFilesStorage):
-    """Static files with a hash in their names.  Rewrites `import … from "./strip.js"` too: no import map is needed."""
+    """A storage of static files with a hash in their names.
+
+    It also rewrites `import … from "./strip.js"`, so no import map is needed.
+    """
 
     support_js_module_import_aggregation = True
     max_post_process_passes = 12  # one for each link of the longest chain of imports
@@ -49,8 +52,9 @@ def is_ours(name: str) -> bool:
 
 
 class StaticFiles(WhiteNoiseMiddleware):
-    """WhiteNoise middleware with whole answers: its files are small, and Django cannot stream a plain file under
-    ASGI.
+    """WhiteNoise middleware that sends each file as one answer.
+
+    The files are small, and Django cannot stream a plain file under ASGI.
     """
 
     @staticmethod

@@ -1,1 +1,1 @@
-"""The pages: views only; what they look like is in templates/."""
+"""The views of all pages.  Their HTML is in templates/."""

@@ -1,4 +1,4 @@
-"""Signing in and out: Django's own, in the look of the site.  Accounts are made in the admin."""
+"""Sign-in and sign-out: Django's own views in the design of the site.  Accounts are created in the admin."""
 
 from django.contrib.auth.views import LoginView, LogoutView, redirect_to_login
 from django.core.exceptions import PermissionDenied
@@ -10,12 +10,12 @@ from django.views.decorators.cache import never_cache
 from queueviz.access import visitor
 from queueviz.access.rate_limits import Rate
 
-ATTEMPTS = Rate(0.1, 10, what="attempts to sign in")  # ten at once, then one in ten seconds, per address
+ATTEMPTS = Rate(0.1, 10, what="sign-in attempts")  # ten at once, then one in ten seconds, per address
 
 
 @method_decorator(never_cache, name="dispatch")
 class SignIn(LoginView):
-    """The sign-in page.  Too many attempts from one address are refused before any password is checked."""
+    """The sign-in page.  Too many attempts from one address are refused before a password is checked."""
 
     template_name = "queueviz/pages/login.html"
     redirect_authenticated_user = True
@@ -27,7 +27,11 @@ class SignIn(LoginView):
 
 
 def to_administer(request: HttpRequest) -> HttpResponse:
-    """The admin's own form would look at passwords without counting attempts: it is this page's, too."""
+    """Redirect the admin's sign-in to this site's page.
+
+    The admin's own form would check passwords without counting attempts.  A signed-in account that is no
+    administrator gets PermissionDenied.
+    """
     if request.user.is_authenticated and not request.user.is_staff:
         raise PermissionDenied
     return redirect_to_login(request.GET.get("next") or reverse("admin:index"))

@@ -1,4 +1,4 @@
-"""The page of a class's difficulties: bars, each with its table."""
+"""The page of a class's difficulties: bar charts, each with its table."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -6,7 +6,7 @@ from django.views.decorators.http import require_GET
 
 from queueviz.access import visitor
 from queueviz.courses.analytics import analytics_of
-from queueviz.courses.visits import visit_course
+from queueviz.courses.course_access import visit_course
 
 
 @require_GET

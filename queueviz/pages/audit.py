@@ -1,13 +1,14 @@
-"""Audit: the delivery verdict of every message, for each group, from the job `delivery_audit`."""
+"""The Audit page: the delivery verdict of every message, for each group, from the job `delivery_audit`."""
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from queueviz.access import policy
 from queueviz.boards.audit_matrix import (
     BREAKS,
     CAUSES,
@@ -16,22 +17,27 @@ from queueviz.boards.audit_matrix import (
     VERDICTS,
     Break,
     Line,
+    Strip,
+    SummaryRow,
     matrix,
     strips,
 )
+from queueviz.boards.page import Context
 from queueviz.pages.pipeline import fresh, page_context
-from queueviz.runs.tables import Result, equals
+from queueviz.runs.tables import Result, Rows, equals
 from sandbox.queries.rows.snapshot import Snapshot
 
 JOB = "delivery_audit"
 SHOWN_LINES = 500  # groups on topics
 SHOWN_MESSAGES = 200
-DRAWN_MESSAGES = 200_000  # of one group on one topic; of more there are only counts
+DRAWN_MESSAGES = 200_000  # of one group on one topic; above it only counts are shown
 DRAWN_QUEUES = 64
+
+Record = dict[str, object]  # for the template
 
 
 class Choice(NamedTuple):
-    """The selection of the address: one line of the matrix, and one kind of its messages."""
+    """The selection in the query: one line of the matrix, and one kind of its messages."""
 
     group: str
     topic: str
@@ -42,17 +48,23 @@ class Choice(NamedTuple):
 
 @require_safe
 def audit(request: HttpRequest, slug: str) -> HttpResponse:
-    context = page_context(request, slug, "audit")
+    values = page_context(request, slug, "audit")
     result = Result(JOB, slug)
-    context |= fresh(context["sandbox"], JOB, result) | _found(result, request.GET)
-    context["since"] = _since(context["snapshot"], result)
-    return render(request, "queueviz/boards/audit.html", context | {"verdicts": VERDICTS, "sentences": SENTENCES})
+    context: Context = {
+        **values,
+        **fresh(policy.ours(values["visit"]), JOB, result),
+        **_found(result, request.GET),
+        "since": _since(values["snapshot"], result),
+        "verdicts": VERDICTS,
+        "sentences": SENTENCES,
+    }
+    return render(request, "queueviz/boards/audit.html", context)
 
 
-def _found(result: Result, query: Mapping[str, str]) -> dict[str, Any]:
+def _found(result: Result, query: Mapping[str, str]) -> Context:
     if result.manifest is None:
         return {"lines": None}
-    summary = result.rows("summary", most=SHOWN_LINES * len(VERDICTS))
+    summary = result.rows("summary", SummaryRow, most=SHOWN_LINES * len(VERDICTS))
     lines = matrix(summary.rows, _breaks(result))[:SHOWN_LINES]
     line = _chosen(lines, query)
     if line is None:
@@ -90,7 +102,7 @@ def _one_of(known: Mapping[str, object], query: Mapping[str, str], name: str) ->
 
 
 def _breaks(result: Result) -> dict[tuple[str, str], dict[str, Break]]:
-    """Return breaks by group and topic, then by kind (`queue` or `key`)."""
+    """Return order violations by group and topic, then by kind (`queue` or `key`)."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -107,28 +119,28 @@ def _breaks(result: Result) -> dict[tuple[str, str], dict[str, Break]]:
     return spans
 
 
-def _strips(result: Result, line: Line) -> Any:
-    """Return the strips.  None: too many messages to draw."""
+def _strips(result: Result, line: Line) -> list[Strip] | None:
+    """Return the strips of a line's queues, or None if there are too many messages to draw."""
     if line.total > DRAWN_MESSAGES:
         return None
     where = equals(group=line.group, topic=line.topic)
     return strips(result.batches("messages", ["queue", "queue_offset", "verdict"], where))[:DRAWN_QUEUES]
 
 
-def _messages(result: Result, choice: Choice) -> Any:
+def _messages(result: Result, choice: Choice) -> Rows[Record]:
     from pyarrow import dataset
 
     if choice.verdict == OUT_OF_ORDER:
         where = equals(group=choice.group, topic=choice.topic, queue=choice.queue)
         if choice.cause is not None:
             where &= dataset.field("key").is_null() if choice.cause == "queue" else dataset.field("key").is_valid()
-        return result.first("order_breaks", ["queue", "queue_offset"], where=where, most=SHOWN_MESSAGES)
+        return result.first("order_breaks", Record, ["queue", "queue_offset"], where=where, most=SHOWN_MESSAGES)
     where = equals(
         group=choice.group, topic=choice.topic, verdict=choice.verdict, cause=choice.cause, queue=choice.queue
     )
-    return result.first("messages", ["queue", "queue_offset"], where=where, most=SHOWN_MESSAGES)
+    return result.first("messages", Record, ["queue", "queue_offset"], where=where, most=SHOWN_MESSAGES)
 
 
 def _since(snapshot: Snapshot, result: Result) -> int | None:
-    """Return the number of events after the result; None if the result has no last event."""
+    """Return the number of events after the result, or None if the result has no last event."""
     return None if result.true_to is None else max(0, int(snapshot["seq"]) - result.true_to)

@@ -1,6 +1,4 @@
-"""Branch from an event: the kept part of the run, the progress of the branch, and the way to it."""
-
-from typing import Any
+"""Pages to branch from an event: the kept part of the run, the progress of the branch, and its sandbox."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -25,7 +23,7 @@ POLLED = "queueviz/partials/branching.html"
 
 @require_http_methods(["GET", "POST"])
 def branch(request: HttpRequest, slug: str) -> HttpResponse:
-    """The event and the actions before it, each of which may be left out; POST makes the branch."""
+    """Show the event and the actions before it, each of which may be left out.  POST makes the branch."""
     requester = visitor.of_request(request)
     sandbox = policy.sandbox_for(requester, slug, "see")
     if request.method == "POST":
@@ -48,7 +46,7 @@ def branch(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def branching(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the progress of the branch, then its Board.  POST cancels and deletes it."""
+    """Show the progress of a new sandbox, then redirect to it.  POST cancels and deletes it."""
     requester = visitor.of_request(request)
     sandbox = policy.sandbox_for(requester, slug, "share" if request.method == "POST" else "see")
     back = reverse("sandbox-page", args=[sandbox.branch_of, "journal"]) if sandbox.branch_of else reverse("home")
@@ -58,8 +56,8 @@ def branching(request: HttpRequest, slug: str) -> HttpResponse:
     state = branches.state(slug)
     if state["state"] not in ("branching", "failed"):
         return go(request, incidents.first_address(slug) if not sandbox.branch_of else reverse("sandbox", args=[slug]))
-    reason = gettext(state["failed"]) if state.get("failed") else ""
-    context: dict[str, Any] = {
+    reason = gettext(failed) if (failed := state.get("failed")) else ""
+    context: dict[str, object] = {
         "sandbox": sandbox,
         "state": state,
         "back": back,

@@ -1,6 +1,6 @@
-"""One action different: choose an action and its replacement; then two runs side by side."""
+"""Comparison of two runs with one different action: choose the action and its replacement, then see both runs."""
 
-from typing import Any
+from typing import cast
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -10,24 +10,34 @@ from django.views.decorators.http import require_http_methods
 from queueviz import engine
 from queueviz.access import policy, visitor
 from queueviz.boards import rows
-from queueviz.boards.compared import INSTEAD, instead_of, lines_of
 from queueviz.boards.js_texts import texts
+from queueviz.boards.page import Context
 from queueviz.boards.player_texts import PLAYER_WORDS
+from queueviz.boards.run_comparison import (
+    INSTEAD,
+    ActionEvent,
+    Comparison,
+    OtherAction,
+    PlayedSide,
+    instead_of,
+    lines_of,
+)
 from queueviz.links import branching, reruns
-from queueviz.pages.playing import cancel, context_of, holder_of, polled
+from queueviz.pages.background_runs import cancel, context_of, holder_of, polled
 from queueviz.sandboxes import visitor_actions
 from queueviz.slugs import root_of
+from queueviz.texts import Texts
 from queueviz.whole_numbers import event_number
 from sandbox.journal.event_filter import EventFilter
 from sandbox.kernel.errors import ActionRefused
 
 COMPARE = "sandbox.simulation.compare"
-WORDS: dict[str, Any] = {"compare.line": _("Time since the action"), "compare.since": _("{s} s since the action")}
+WORDS: Texts = {"compare.line": _("Time since the action"), "compare.since": _("{s} s since the action")}
 
 
 @require_http_methods(["GET", "POST"])
 def choose(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the action and the ones that may replace it; POST plays both runs."""
+    """Show the action and the actions that may replace it.  POST starts both runs."""
     requester = visitor.of_request(request)
     visit = policy.visit_at(requester, slug, "see")
     sandbox = policy.ours(visit)
@@ -71,21 +81,20 @@ def compared(request: HttpRequest, slug: str, play: str) -> HttpResponse:
     if getattr(request, "htmx", False):
         return polled(request, comparison, context)
     if comparison.result is not None:
-        context |= _shown(comparison.result, comparison.order)
+        instead = cast(OtherAction | None, comparison.order["instead"])
+        context |= _shown(cast(Comparison, comparison.result), instead)
     return render(request, "queueviz/pages/compared.html", context)
 
 
-def _shown(result: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]:
-    sides = [
-        {
-            **result[name],
-            "name": name,
-            "queues": rows.queue_views(result[name]["board"]["data"], now_ms=result[name]["at_ms"])
-            if result[name]["board"]
-            else [],
-        }
-        for name in ("before", "after")
-    ]
+class ShownSide(PlayedSide):
+    """One of the two runs, with its queues."""
+
+    name: str
+    queues: list[rows.QueueView]
+
+
+def _shown(result: Comparison, instead: OtherAction | None) -> Context:
+    sides = [_side("before", result["before"]), _side("after", result["after"])]
     first = [side["first"] for side in sides]
     data = {
         "sides": [side["recording"] for side in sides],
@@ -101,8 +110,8 @@ def _shown(result: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]:
         "result": result,
         "data": data,
         "texts": texts(PLAYER_WORDS | WORDS),
-        "scrubbed": all(data["sides"]),
-        "instead": order["instead"] and order["instead"]["action"],
+        "scrubbed": all(side["recording"] for side in sides),
+        "instead": instead and instead["action"],
         "after_s": result["ends_ms"] // 1000,
         "orderly": any(queue.row.get("lock") for side in sides for queue in side["queues"]),
         "same": not any(first),
@@ -110,17 +119,26 @@ def _shown(result: dict[str, Any], order: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _action(slug: str, seq: int) -> dict[str, Any]:
-    """The row of this action.  Raises ActionRefused (404, 422)."""
+def _side(name: str, side: PlayedSide) -> ShownSide:
+    board = side["board"]
+    return {
+        **side,
+        "name": name,
+        "queues": rows.queue_views(board["data"], now_ms=side["at_ms"]) if board else [],
+    }
+
+
+def _action(slug: str, seq: int) -> ActionEvent:
+    """Return the row of the action with this event number.  Raises ActionRefused (404, 422)."""
     entries = engine.answer(engine.port().look_back(slug, EventFilter("all", ()), before=seq + 1, most=1))
-    row: dict[str, Any] | None = next(iter(entries.rows), None)
+    row = cast(ActionEvent | None, next(iter(entries.rows), None))
     if row is None or int(row["seq"]) != seq:
-        raise ActionRefused(404, "There is no event {seq}.", "Choose one that the Journal shows.", seq=seq)
+        raise ActionRefused(404, "Event {seq} does not exist.", "Choose an event from the Journal.", seq=seq)
     if row["type"] != "ActionTaken" or row["by"] == "template":
         raise ActionRefused(
             422,
-            "Event {seq} is no action that can be changed.",
-            "Choose an action of this run that comes before the event and is not part of the template.",
+            "Event {seq} is not an action that can be changed.",
+            "Choose an action of this run before the event that is not part of the template.",
             seq=seq,
         )
     return row

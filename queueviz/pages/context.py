@@ -1,6 +1,4 @@
-"""The context of every template, beside its own values."""
-
-from typing import Any
+"""The context processor: values that every template gets in addition to its own."""
 
 from django.http import HttpRequest
 
@@ -9,10 +7,10 @@ THEMES = ("auto", "light", "dark")
 
 
 def theme_of(request: HttpRequest) -> str:
-    """The reader's choice; `auto` follows the system."""
+    """Return the reader's theme from the cookie; `auto` follows the system."""
     chosen = request.COOKIES.get(THEME_COOKIE, "auto")
     return chosen if chosen in THEMES else "auto"
 
 
-def shell(request: HttpRequest) -> dict[str, Any]:
+def shell(request: HttpRequest) -> dict[str, object]:
     return {"theme": theme_of(request), "themes": THEMES}

@@ -1,4 +1,4 @@
-"""The live page of a course, and its teacher's interventions in all sandboxes at once."""
+"""The live page of a course for its teacher, with interventions in all sandboxes at once."""
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -8,9 +8,9 @@ from queueviz import refusals
 from queueviz.access import visitor
 from queueviz.boards.js_texts import texts
 from queueviz.courses import broadcasts, pacing
+from queueviz.courses.course_access import visit_course
 from queueviz.courses.grid import Grid, students_of
 from queueviz.courses.grid_texts import BROADCASTS, WORDS
-from queueviz.courses.visits import visit_course
 from queueviz.pages.projector import is_projector
 from sandbox.kernel.errors import ActionRefused
 
@@ -19,7 +19,7 @@ MOST_NUMBERS = 200
 
 @require_GET
 def live(request: HttpRequest, slug: str) -> HttpResponse:
-    """All students at once."""
+    """Show all students of the course with their live tiles."""
     visit = visit_course(visitor.of_request(request), slug, "grade")
     rows = Grid(len(visit.course.labs)).rows(students_of(visit.course), {})
     name = f"grid/{slug}"
@@ -40,8 +40,9 @@ def live(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def broadcast(request: HttpRequest, slug: str) -> HttpResponse:
-    """`kind`, `in_s`, `students`: their numbers, or none for all.  Answers when it was carried out, or with a refusal:
-    both are JSON, as a script of the page reads them.
+    """Execute a broadcast and return its outcome, or a refusal, as JSON for the page's script.
+
+    `kind`, `in_s`, `students`: their numbers, or none for all.
     """
     requester = visitor.of_request(request)
     course = visit_course(requester, slug, "grade").course
@@ -58,5 +59,5 @@ def broadcast(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _whole(text: str, field: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 9:
-        raise ActionRefused(422, "{text} is no whole number.", "Write digits.", field=field, text=text[:20] or "–")
+        raise ActionRefused(422, "{text} is not a whole number.", "Use digits.", field=field, text=text[:20] or "–")
     return int(text)

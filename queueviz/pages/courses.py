@@ -1,4 +1,4 @@
-"""A course: its page for the student and for the teacher, and the teacher's changes on it."""
+"""The page of a course, for the student and for the teacher, and the teacher's changes."""
 
 import csv
 from datetime import datetime
@@ -13,9 +13,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from queueviz.access import visitor
 from queueviz.courses import deadlines, grades, joining, presence, releases, retention, submissions, teaching
-from queueviz.courses.cells import cell
+from queueviz.courses.course_access import CourseVisit, courses_of, visit_course
+from queueviz.courses.csv_cells import cell
 from queueviz.courses.models import TIME_FACTORS, Course, Enrolment, Submission
-from queueviz.courses.visits import CourseVisit, courses_of, visit_course
 from queueviz.lti import scores
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS
@@ -26,7 +26,7 @@ ROSTER_BYTES = 64 * 1024
 
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """A course of one's own, by account."""
+    """Show the form for a new course.  POST creates it, for a visitor with an account."""
     requester = visitor.of_request(request)
     if request.method == "POST":
         course = teaching.create(requester, request.POST.get("title", ""), request.POST.getlist("labs"))
@@ -49,11 +49,15 @@ def course(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
-    """Begin or continue the student's work on this lab."""
+    """Begin or continue the student's work on this lab, and redirect to its sandbox."""
     requester = visitor.of_request(request)
     visit = visit_course(requester, slug, "see")
     if visit.enrolment is None:
-        raise ActionRefused(409, "A teacher has no submissions.", "Join with the code in another browser to try it.")
+        raise ActionRefused(
+            409,
+            "A teacher has no submissions.",
+            "To try the course as a student, join with the code in another browser.",
+        )
     if lab not in LABS:
         raise Http404
     submission = submissions.begin(requester, visit.enrolment, LABS[lab])
@@ -78,7 +82,7 @@ def change(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def lobby(request: HttpRequest, slug: str) -> HttpResponse:
-    """`state`: open, with a new code, or closed."""
+    """Open the course for new students with a new code (`state=open`), or close it."""
     visit = visit_course(visitor.of_request(request), slug, "grade")
     (teaching.open_lobby if request.POST.get("state") == "open" else teaching.close_lobby)(visit.course)
     return redirect("course", slug)
@@ -86,7 +90,7 @@ def lobby(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def student(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """`do`: `remove`, `lower` the hand, or `time` with a factor."""
+    """Change a student: `do` is `remove`, `lower` the hand, or `time` with a factor."""
     visit = visit_course(visitor.of_request(request), slug, "grade")
     enrolment = get_object_or_404(Enrolment, course=visit.course, pk=number, removed_at__isnull=True)
     if request.POST.get("do") == "remove":
@@ -101,10 +105,10 @@ def student(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 @require_POST
 def hand(request: HttpRequest, slug: str) -> HttpResponse:
-    """The student's own: `do` up, perhaps with a `question`, or down."""
+    """Raise the student's own hand, perhaps with a `question` (`do=up`), or lower it (`do=down`)."""
     visit = visit_course(visitor.of_request(request), slug, "see")
     if visit.enrolment is None:
-        raise ActionRefused(409, "A teacher has no hand to raise.", "Lower those of students on the live page.")
+        raise ActionRefused(409, "Teachers cannot raise a hand.", "Lower the hands of students on the live page.")
     if request.POST.get("do") == "down":
         presence.lower(visit.enrolment)
     else:
@@ -116,7 +120,7 @@ def hand(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def roster(request: HttpRequest, slug: str) -> HttpResponse:
-    """GET: return the table of pseudonyms and names.  POST: set names from such a table."""
+    """Return the table of pseudonyms and names.  POST sets names from such a table."""
     visit = visit_course(visitor.of_request(request), slug, "grade")
     if request.method == "GET":
         answer = HttpResponse(content_type="text/csv; charset=utf-8")
@@ -128,12 +132,12 @@ def roster(request: HttpRequest, slug: str) -> HttpResponse:
     sent = request.FILES.get("roster")
     if sent is None or sent.size is None or sent.size > ROSTER_BYTES:
         raise ActionRefused(
-            422, "A roster is a CSV file of {most} bytes at most.", "Choose one.", field="roster", most=ROSTER_BYTES
+            422, "A roster is a CSV file of at most {most} bytes.", "Choose one.", field="roster", most=ROSTER_BYTES
         )
     try:
         table = sent.read().decode("utf-8")
     except UnicodeDecodeError:
-        raise ActionRefused(422, "This file is not UTF-8.", "Save it as CSV UTF-8.", field="roster") from None
+        raise ActionRefused(422, "This file is not UTF-8.", "Save the file as CSV UTF-8.", field="roster") from None
     teaching.name_students(visit.course, table)
     return redirect("course", slug)
 
@@ -198,7 +202,7 @@ def _packs() -> list[dict[str, object]]:
 def _whole(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 6:
         raise ActionRefused(
-            422, "{text} is no number of places.", "Write digits.", field="most_students", text=text[:20]
+            422, "{text} is not a number of places.", "Use digits.", field="most_students", text=text[:20]
         )
     return int(text)
 
@@ -208,7 +212,7 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         raise ActionRefused(
-            422, "{text} is no factor of time.", "Choose 1, 1.5 or 2.", field="time_factor", text=text[:20]
+            422, "{text} is not a time factor.", "Choose 1, 1.5 or 2.", field="time_factor", text=text[:20]
         ) from None
 
 
@@ -219,7 +223,7 @@ def _kept(text: str) -> datetime | None:
 
 
 def _time(text: str) -> datetime | None:
-    """Return the time of a browser's field, in UTC; None for an empty text."""
+    """Return the time of a browser's form field, in UTC; None for an empty text.  Raises ActionRefused (422)."""
     if not text:
         return None
     try:
@@ -227,5 +231,7 @@ def _time(text: str) -> datetime | None:
     except ValueError:
         time = None
     if time is None:
-        raise ActionRefused(422, "{text} is no time.", "Write it as 2026-12-01T10:00.", field="due_at", text=text[:40])
+        raise ActionRefused(
+            422, "Not a date and time: {text}.", "Example: 2026-12-01T10:00.", field="due_at", text=text[:40]
+        )
     return make_aware(time) if is_naive(time) else time

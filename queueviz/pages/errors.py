@@ -1,4 +1,4 @@
-"""Every error a person can meet, in the look of the site: a status, a sentence, what to do."""
+"""Error responses in the design of the site: a status, a sentence, and the next step."""
 
 import logging
 import sys
@@ -14,7 +14,7 @@ from django.utils.translation import gettext, gettext_lazy
 from queueviz import refusals
 from queueviz.access import hidden_names, policy
 from queueviz.access.visitor import Visitor
-from queueviz.sandboxes import ownership
+from queueviz.sandboxes import creation
 
 log = logging.getLogger(__name__)
 
@@ -22,10 +22,13 @@ PAGE = "queueviz/pages/error.html"
 PARTIAL = "queueviz/partials/refusal.html"
 
 SENTENCES = {
-    400: (gettext_lazy("This request is not understood."), gettext_lazy("Go back and try again.")),
-    403: (gettext_lazy("You may not do this here."), gettext_lazy("Ask the owner, or start a sandbox of your own.")),
-    404: (gettext_lazy("There is nothing at this address."), gettext_lazy("Check it, or start from the first page.")),
-    500: (gettext_lazy("Something broke on our side."), gettext_lazy("It is written to the log. Try again.")),
+    400: (gettext_lazy("This request is not valid."), gettext_lazy("Go back and try again.")),
+    403: (
+        gettext_lazy("You do not have permission for this request."),
+        gettext_lazy("Ask the owner, or start your own sandbox."),
+    ),
+    404: (gettext_lazy("No page has this address."), gettext_lazy("Check the address, or start from the first page.")),
+    500: (gettext_lazy("A server error occurred."), gettext_lazy("The error is logged. Try again.")),
     503: (gettext_lazy("The database is busy."), gettext_lazy("Try again in a moment.")),
 }
 
@@ -33,7 +36,7 @@ SENTENCES = {
 def sentence(
     request: HttpRequest, status: int, *, error: str, hint: str = "", field: str | None = None, details: Any = None
 ) -> HttpResponse:
-    """Return a refusal as JSON, partial or page, by the kind of request."""
+    """Return a refusal as JSON, partial or page, depending on the request."""
     if (mask := hidden_names.of_request(request)) is not None:
         error, hint = mask.text(error), mask.text(hint)
     if request.path.startswith("/api/"):
@@ -42,8 +45,8 @@ def sentence(
     return render(request, PARTIAL if _wants_partial(request) else PAGE, context, status=status)
 
 
-def too_many_owned(request: HttpRequest, visitor: Visitor, refused: ownership.TooManyOwned) -> HttpResponse:
-    """The page on which one's own sandboxes can be deleted."""
+def too_many_owned(request: HttpRequest, visitor: Visitor, refused: creation.TooManyOwned) -> HttpResponse:
+    """Show the refusal with a list of the visitor's own sandboxes, which can be deleted there."""
     status, texts = refusals.describe(refused)
     context = {"status": status, "message": texts["error"], "hint": texts["hint"], "mine": policy.sandboxes_of(visitor)}
     return render(request, PAGE, context, status=status)
@@ -60,16 +63,16 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 def too_big() -> dict[str, str]:
     most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     return {
-        "error": gettext("A request may have {most} bytes.").format(most=most),
-        "hint": gettext("Send it in smaller portions."),
+        "error": gettext("A request can have at most {most} bytes.").format(most=most),
+        "hint": gettext("Send smaller portions."),
     }
 
 
 def too_many() -> dict[str, str]:
     most = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
     return {
-        "error": gettext("A request may have {most} fields.").format(most=most),
-        "hint": gettext("Send fewer of them."),
+        "error": gettext("A request can have at most {most} fields.").format(most=most),
+        "hint": gettext("Send fewer fields."),
     }
 
 
@@ -101,7 +104,7 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
     return sentence(
         request,
         403,
-        error=gettext("This form is too old, or came from another site."),
+        error=gettext("This form is too old, or it is from another site."),
         hint=gettext("Reload the page and try again."),
     )
 
@@ -116,8 +119,8 @@ def _wants_partial(request: HttpRequest) -> bool:
     return htmx is not None and bool(htmx) and not htmx.boosted
 
 
-def _shape(error: str, hint: str, field: str | None, details: Any) -> dict[str, Any]:
-    body: dict[str, Any] = {"error": error, "hint": hint}
+def _shape(error: str, hint: str, field: str | None, details: Any) -> dict[str, object]:
+    body: dict[str, object] = {"error": error, "hint": hint}
     if field is not None:
         body["field"] = field
     if details is not None:

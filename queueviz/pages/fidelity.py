@@ -1,4 +1,4 @@
-"""Articles and code: five articles' claims about RocketMQ, beside the behaviour of its code."""
+"""The page What is verified: five articles' claims about RocketMQ, beside the behaviour of its code."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -17,9 +17,9 @@ ROWS = "queueviz/partials/ledger.html"
 
 @require_GET
 def fidelity(request: HttpRequest) -> HttpResponse:
-    """Show all rows, or those of a search; htmx gets the rows alone.
+    """Show all rows, or those of a search.  To htmx, return only the rows.
 
-    Links lead to the reader's sandbox, or the host's.
+    Links lead to the visitor's newest sandbox, or to the demo.
     """
     own = policy.sandboxes_of(visitor.of_request(request))
     search, section = request.GET.get("q", "")[:LONGEST_SEARCH], request.GET.get("section", "")

@@ -1,6 +1,6 @@
-"""One line for a visitor new to a sandbox: an action to try and its effect to watch, until it is dismissed.
+"""A hint for a visitor new to a sandbox: one action to try and its effect, shown until it is dismissed.
 
-A cookie keeps the dismissed lines, so the first paint is right.
+A cookie has the dismissed hints, so the first paint is right.
 """
 
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ COOKIE = "dismissed"
 
 
 class FirstStep(NamedTuple):
-    """`number`: of the lab that shows the same."""
+    """The hint of a template.  `number`: that of the lab that shows the same."""
 
     number: str
     text: Any
@@ -33,59 +33,66 @@ FIRST_STEPS = {
     "empty": FirstStep(
         "N0",
         _(
-            "Try: create a topic, then add a producer and a consumer. "
-            "Watch: the newest offset of each queue runs ahead, the committed one follows."
+            "Try: create a topic, then add a producer and a consumer. Watch: the newest offset of each queue "
+            "moves ahead, the committed offset follows."
         ),
     ),
     "replicas": FirstStep(
         "14",
         _(
-            "Try: send messages, then cut the power of broker-a under Topology. "
-            "Watch: what its slave has and its own disk has lost."
+            "Try: send messages, then cut the power of broker-a under Topology. Watch: messages that its slave "
+            "has and its own disk lost."
         ),
     ),
     "flights": FirstStep(
-        "3", _("Try: crash a consumer. Watch: its queues go to the others, and what it had not committed comes again.")
+        "3",
+        _(
+            "Try: crash a consumer. Watch: its queues move to the other members, and uncommitted messages are "
+            "delivered again."
+        ),
     ),
     "orders": FirstStep(
         "4", _("Try: add consumers until there are nine. Watch: eight queues, so the ninth gets none.")
     ),
     "payments": FirstStep(
         "5",
-        _("Try: crash a consumer, then open Locks. Watch: its queues stand still until the broker's lock has run out."),
+        _("Try: crash a consumer, then open Locks. Watch: its queues are stopped until the broker's lock expires."),
     ),
     "cluster": FirstStep(
         "15",
-        _("Try: stop the master broker-a under Topology. Watch: who still sends, and who still reads its messages."),
+        _(
+            "Try: stop the master broker-a under Topology. Watch: which clients still send, and which still read "
+            "its messages."
+        ),
     ),
     "shrink": FirstStep(
         "6",
         _(
-            "Try: cut the topic to eight write queues, and only later to eight read queues. "
-            "Watch: what is left in the queues that go."
+            "Try: reduce the topic to eight write queues, and only later to eight read queues. Watch: the "
+            "messages left in the removed queues."
         ),
     ),
     "index": FirstStep(
-        "9", _("Try: look up the key order-Aa under Index. Watch: two keys with one hash in one chain.")
+        "9", _("Try: look up the key order-Aa under Index. Watch: two keys with the same hash in one chain.")
     ),
     "retries": FirstStep(
         "N2",
         _(
-            "Try: find a message with the key order-poison. "
-            "Watch: it comes back later each time, and at last it is a dead letter."
+            "Try: find a message with the key order-poison. Watch: each redelivery comes later, and finally it "
+            "is a dead letter."
         ),
     ),
 }
 
 
 def first_step(request: HttpRequest, template: str | None) -> FirstStep | None:
-    """Return the first step of this template.  None: it was dismissed, or the template has none."""
+    """Return the hint of this template.  None: it was dismissed, or the template has none."""
     return None if template in _dismissed(request) else FIRST_STEPS.get(template or "")
 
 
 @require_POST
 def dismiss(request: HttpRequest) -> HttpResponse:
-    """Dismiss the first step in this browser, for as long as a language is kept."""
+    """Dismiss the hint in this browser, for as long as the language cookie lives."""
     answer = redirect(back_of(request))
     kept = _dismissed(request) | ({request.POST.get("template", "")} & FIRST_STEPS.keys())
     answer.set_cookie(

@@ -1,4 +1,4 @@
-"""The health of this server: for a supervisor, not for people."""
+"""The health of this server, for supervising programs."""
 
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
@@ -6,7 +6,7 @@ from django.utils import translation
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from queueviz.live import hubs, notified
+from queueviz.live import hubs, process_notices
 from queueviz.operations import server_load
 from sandbox.kernel.errors import SandboxError
 
@@ -16,9 +16,9 @@ NOT_SAID = ("sandboxes", "full")  # addresses are not public; a sentence says th
 @never_cache
 @require_safe
 def health(request: HttpRequest) -> JsonResponse:
-    """Return 200 if engine and database answer, with `busy` or `full` and the reason if late or without room.
+    """Return 200 if engine and database answer, with `busy` or `full` and the reason if slow or without disk space.
 
-    Otherwise return 503 with the one that does not answer.
+    Otherwise return 503 with the part that does not answer.
     """
     body: dict[str, object] = {"status": "ok", "database": "ok", "engine": "ok", "disk": "ok"}
     try:
@@ -47,4 +47,4 @@ def live(request: HttpRequest) -> JsonResponse:
 
     Costs: frames, bytes, snapshots sent again, age of the oldest unacknowledged frame.
     """
-    return JsonResponse(hubs.figures() | {"notices": notified.figures()})
+    return JsonResponse(hubs.figures() | {"notices": process_notices.figures()})

@@ -1,6 +1,6 @@
-"""History: lag and throughput older than the Board's five minutes, continued by live data without a gap."""
+"""The History page: lag and throughput beyond the Board's five minutes, continued by live data without a gap."""
 
-from typing import Any
+from typing import Any, TypedDict, cast
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -8,14 +8,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from queueviz import engine
-from queueviz.access import hidden_names
+from queueviz.access import hidden_names, policy
 from queueviz.boards.board import board_channel
-from queueviz.boards.down import down_lines, known_text
+from queueviz.boards.down_queue_texts import down_lines, known_text
 from queueviz.boards.history_lines import LAYERS, MEASURES, Lines, Measure, lines, span_of, table_of
-from queueviz.boards.page import Place
-from queueviz.pages.pipeline import fresh, page_context
+from queueviz.boards.page import Context, Place
+from queueviz.pages.pipeline import PageValues, fresh, page_context
 from queueviz.runs.tables import Result, equals
 from sandbox.control.readings import Refusal
+from sandbox.queries.rows.board import Board
 
 JOB = "lag_history"
 MINUTE_MS = 60_000
@@ -24,17 +25,17 @@ SPANS = {15: ("15 m"), 60: ("1 h"), 360: ("6 h"), 1_440: ("24 h"), 0: ""}
 
 @require_safe
 def history(request: HttpRequest, slug: str) -> HttpResponse:
-    context = page_context(request, slug, "history")
-    return render(request, "queueviz/boards/history.html", context | _drawn(context, Result(JOB, slug)))
+    values = page_context(request, slug, "history")
+    return render(request, "queueviz/boards/history.html", {**values, **_drawn(values, Result(JOB, slug))})
 
 
-def _drawn(context: dict[str, Any], result: Result) -> dict[str, Any]:
-    place: Place = context["place"]
+def _drawn(values: PageValues, result: Result) -> Context:
+    place = values["place"]
     pairs = _pairs(place, result)
     pair = _chosen(pairs, place)
     name = place.query.get("measure", "lag")
     name = name if name in MEASURES else "lag"
-    span, now_ms = span_of(place.query), int(context["snapshot"].get("at_ms") or 0)
+    span, now_ms = span_of(place.query), values["snapshot"].get("at_ms") or 0
     drawn = _lines(result, pair, MEASURES[name], span, now_ms) if pair else Lines([], {}, 0, 1)
     channel = board_channel(
         Place(place.slug, place.snapshot, dict(zip(("group", "topic"), pair, strict=True))) if pair else place
@@ -42,7 +43,7 @@ def _drawn(context: dict[str, Any], result: Result) -> dict[str, Any]:
     known_as = None if channel is None else hidden_names.shown_channel(channel)
     first = _first(channel)
     live = {
-        **context["live"],
+        **values["live"],
         "channels": {"board": known_as} if known_as else {},
         "group": pair and pair[0],
         "topic": pair and pair[1],
@@ -55,11 +56,12 @@ def _drawn(context: dict[str, Any], result: Result) -> dict[str, Any]:
             "words": _words(),
         },
     }
-    board = first.get("data") or {}
-    header = board.get("header")
+    board = first["data"] if first else None
+    header = board.get("header") if board else None
     known = known_text(header) if header else ""
-    return fresh(context["sandbox"], JOB, result) | {
-        "known": [known, *down_lines(board.get("queues") or {})] if known else [],
+    return {
+        **fresh(policy.ours(values["visit"]), JOB, result),
+        "known": [known, *down_lines((board.get("queues") if board else None) or {})] if known else [],
         "live": live,
         "pairs": pairs,
         "pair": pair,
@@ -75,7 +77,7 @@ def _drawn(context: dict[str, Any], result: Result) -> dict[str, Any]:
 
 
 def _pairs(place: Place, result: Result) -> list[tuple[str, str]]:
-    """Return groups with their topics: existing ones, and those in the result."""
+    """Return pairs of group and topic: those that exist, and those in the result."""
     import pyarrow as pa
 
     pairs = {
@@ -111,24 +113,34 @@ def _lines(result: Result, pair: tuple[str, str], measure: Measure, span: int, n
     return lines(LAYERS[span], read, measure, from_ms=from_ms)
 
 
-def _first(channel: str | None) -> dict[str, Any]:
-    """The newest reading of the live part, as every live page has it with its first paint."""
+class FirstReading(TypedDict):
+    """The newest reading of a channel, for the first paint of a page."""
+
+    seq: str
+    at_ms: int
+    rate: float
+    ep: str
+    data: Board
+
+
+def _first(channel: str | None) -> FirstReading | None:
+    """Return the newest reading of the live part for the first paint, or None if the engine refuses it."""
     if channel is None:
-        return {}
+        return None
     [reading] = engine.answer(engine.port().read([channel]))
     if isinstance(reading, Refusal):
-        return {}
+        return None
     return {
         "seq": str(reading.seq),
         "at_ms": reading.at_ms,
         "rate": reading.rate,
         "ep": reading.epoch,
-        "data": reading.data,
+        "data": cast(Board, reading.data),
     }
 
 
 def _words() -> dict[str, str]:
-    """Return the words of this page; among the words of all pages they would burden the Board."""
+    """Return the texts of this page.  They are not among the texts of all pages, to keep the Board small."""
     return {
         "now": _("now"),
         "computed": _("computed"),
@@ -139,6 +151,6 @@ def _words() -> dict[str, str]:
         "unknown": _("unknown"),
         "summary": _("{measure} from {begin} to {end}. Highest: {name} with {value}."),
         "lag": _("Lag"),
-        "age": _("Age of the oldest"),
+        "age": _("Oldest message age"),
         "flow": _("Throughput"),
     }

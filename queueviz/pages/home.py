@@ -10,10 +10,10 @@ from queueviz import engine, refusals
 from queueviz.access import policy, visitor
 from queueviz.boards import BOARDS
 from queueviz.forms import NewSandboxForm
-from queueviz.pages import errors, places, reading
+from queueviz.pages import errors, page_snapshot, sandbox_states
 from queueviz.pages.context import THEME_COOKIE, THEMES
 from queueviz.pages.redirects import back_of, go
-from queueviz.sandboxes import ownership
+from queueviz.sandboxes import creation, ownership
 from queueviz.slugs import root_of
 from sandbox.cluster.templates import TEMPLATES
 from sandbox.control.limits import HostLimits
@@ -29,7 +29,7 @@ def landing(request: HttpRequest) -> HttpResponse:
     context = {
         "templates": list(TEMPLATES),
         "first_lab": PACKS[0].labs[0],
-        **places.of_visitor(requester, attach=False),
+        **sandbox_states.of_visitor(requester, attach=False),
         "first": True,
         "may_attach": policy.may_attach(requester),
         "most": HostLimits().sandboxes_per_visitor,
@@ -43,9 +43,9 @@ def landing(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def standing(request: HttpRequest) -> HttpResponse:
-    """Show the sandboxes and clusters again, with their current state."""
+    """Show the visitor's sandboxes and clusters with their current state, as a partial."""
     requester = visitor.of_request(request)
-    context = {**places.of_visitor(requester, attach=True), "may_attach": policy.may_attach(requester)}
+    context = {**sandbox_states.of_visitor(requester, attach=True), "may_attach": policy.may_attach(requester)}
     return render(request, "queueviz/partials/places.html", context)
 
 
@@ -53,12 +53,12 @@ def _live_strip() -> dict[str, object]:
     sandbox = ownership.demo_sandbox()
     snapshot = engine.answer(engine.port().snapshot(sandbox.slug))
     page = BOARDS["board"]
-    context = reading.of_page(page, sandbox.slug, snapshot, {"group": DEMO_GROUP})
+    context = page_snapshot.of_page(page, sandbox.slug, snapshot, {"group": DEMO_GROUP})
     return {
         "sandbox": sandbox,
         "root": root_of(sandbox.slug),
         "snapshot": snapshot,
-        "can": reading.HOST_CAN,
+        "can": page_snapshot.HOST_CAN,
         "tab": "home",
         **context,
     }
@@ -69,20 +69,23 @@ def new(request: HttpRequest) -> HttpResponse:
     """Start a sandbox, with one click and without an account."""
     form = NewSandboxForm(request.POST)
     if not form.is_valid():
-        raise ActionRefused(422, "A name has at most 80 characters.", "Shorten it.")
+        raise ActionRefused(422, "A name has at most 80 characters.", "Shorten the text.")
     values, requester = form.cleaned_data, visitor.of_request(request)
     try:
-        made = ownership.create(
+        made = creation.create(
             requester, values["template"] or "flights", preset=values["preset"] or "sandbox", name=values["name"]
         )
-    except ownership.TooManyOwned as refused:
+    except creation.TooManyOwned as refused:
         return errors.too_many_owned(request, requester, refused)
     return go(request, reverse("sandbox", args=[made.sandbox.slug]))
 
 
 @require_http_methods(["GET", "POST"])
 def claim(request: HttpRequest, token: str) -> HttpResponse:
-    """A one-time link.  Opening it only asks, so that a mail scanner does not use it up."""
+    """Show the question of a claim link.  POST makes the visitor an owner.
+
+    Opening the link does not use it up, since a mail scanner may open it.
+    """
     if request.method == "POST":
         sandbox = ownership.claim(visitor.of_request(request), token)
         return redirect("sandbox", sandbox.slug)
@@ -91,7 +94,7 @@ def claim(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_POST
 def theme(request: HttpRequest) -> HttpResponse:
-    """Set the theme: light, dark or as the system; kept in a cookie, so the first paint is right."""
+    """Set the theme: light, dark or as the system.  A cookie keeps it, so the first paint is right."""
     chosen = request.POST.get("theme", "")
     answer = go(request, back_of(request))
     if chosen in THEMES:

@@ -1,4 +1,4 @@
-"""The gallery of incidents; opening one makes a sandbox of the visitor's own from its recipe."""
+"""The gallery of incidents.  Opening one creates a sandbox of the visitor from its reproducible link."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -7,7 +7,7 @@ from django.views.decorators.http import require_GET, require_POST
 from queueviz.access import policy, visitor
 from queueviz.links import incidents, recipe_links
 from queueviz.pages import errors
-from queueviz.sandboxes import ownership, visitor_actions
+from queueviz.sandboxes import creation, visitor_actions
 from sandbox.labs.incidents import INCIDENTS
 
 
@@ -18,7 +18,10 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def open_one(request: HttpRequest, slug: str) -> HttpResponse:
-    """Open the incident as `make` of a recipe link does.  Raises the same errors."""
+    """Create a sandbox from the incident and redirect to it.
+
+    Raises the same errors as `recipe_links.open_it`.
+    """
     incident = INCIDENTS.get(slug)
     if incident is None:
         raise Http404
@@ -26,6 +29,6 @@ def open_one(request: HttpRequest, slug: str) -> HttpResponse:
     visitor_actions.ACTIONS.demand(policy.counted_as(requester))
     try:
         made = recipe_links.open_it(requester, incidents.order(incident))
-    except ownership.TooManyOwned as refused:
+    except creation.TooManyOwned as refused:
         return errors.too_many_owned(request, requester, refused)
     return redirect("branching", made.sandbox.slug)

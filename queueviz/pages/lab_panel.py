@@ -1,8 +1,7 @@
-"""The panel of a lab in progress, in the reader's language."""
+"""The template values of the panel of a lab in progress, in the reader's language."""
 
 import secrets
 from collections.abc import Mapping
-from typing import Any
 
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
@@ -10,19 +9,24 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.refusals import SPOKEN, spoken
+from queueviz.texts import Texts
 from sandbox.labs.catalogue import LABS
 from sandbox.queries.rows.labs import AskedRow, LabRow, MetRow, OpenStepRow, VerdictRow
 
 KEY_BYTES = 12
-PHASES: dict[str, Any] = {"predict": _("Predict"), "do": _("Do and see"), "say": _("Say what you saw"), "why": _("Why")}
+PHASES: Texts = {
+    "predict": _("Predict"),
+    "do": _("Act and observe"),
+    "say": _("Report your observation"),
+    "why": _("Why"),
+}
 
 
-def panel(lab: LabRow) -> dict[str, Any]:
+def panel(lab: LabRow) -> dict[str, object]:
     """Return a `LabRow` with its texts filled in.
 
-    `phases`: of the open step, those it has; `next`: after a finished lab.
-
-    `key`: of the answer that its form sends; it makes repeated requests one answer.
+    `phases`: of the open step, those it has.  `next`: the following lab, after a finished one.  `key`: a key of the
+    answer that the form sends; repeated requests with one key count as one answer.
     """
     numbers, opened = lab["numbers"], lab["open"]
     receipts = lab["receipts"]
@@ -46,8 +50,11 @@ def panel(lab: LabRow) -> dict[str, Any]:
     }
 
 
-def marked(text: str, values: Mapping[str, Any]) -> SafeString:
-    """`text` in the reader's language, with its values as HTML: names are marked, as a member may be called "left"."""
+def marked(text: str, values: Mapping[str, object]) -> SafeString:
+    """Return `text` in the reader's language, with its values as HTML.
+
+    Names are marked, since a member may be called "left".
+    """
     sentence = escape(gettext(text)) if text else SafeString()
     return (
         format_html(sentence, **{name: _marked(name, value) for name, value in values.items()}) if values else sentence
@@ -60,7 +67,7 @@ def _marked(name: str, value: object) -> object:
 
 
 def _next(lab: LabRow) -> dict[str, str] | None:
-    """The lab after it; None after the last."""
+    """Return the lab after this one, or None after the last."""
     all_labs = list(LABS.values())
     at = all_labs.index(LABS[lab["lab"]]) + 1
     if at == len(all_labs):
@@ -75,7 +82,7 @@ def _choices(lab: LabRow, step: int) -> dict[str | None, str]:
     return {value: mark_safe(marked(text, lab["numbers"]).rstrip(".。")) for value, text in options}
 
 
-def _met(met: MetRow, choices: Mapping[str | None, str]) -> dict[str, Any]:
+def _met(met: MetRow, choices: Mapping[str | None, str]) -> dict[str, object]:
     return {
         **met,
         "text": marked(met["text"], met["values"]),
@@ -85,7 +92,7 @@ def _met(met: MetRow, choices: Mapping[str | None, str]) -> dict[str, Any]:
     }
 
 
-def _open(step: OpenStepRow, numbers: Mapping[str, Any], choices: Mapping[str | None, str]) -> dict[str, Any]:
+def _open(step: OpenStepRow, numbers: Mapping[str, object], choices: Mapping[str | None, str]) -> dict[str, object]:
     questions = {"predict": step["predict"], "say": step["say"], "why": step["why"]}
     phases = [name for name in PHASES if name == "do" or questions[name] is not None]
     now = phases.index(step["phase"])
@@ -110,11 +117,11 @@ def _open(step: OpenStepRow, numbers: Mapping[str, Any], choices: Mapping[str | 
     }
 
 
-def _verdict(verdict: VerdictRow) -> dict[str, Any]:
+def _verdict(verdict: VerdictRow) -> dict[str, object]:
     return {**verdict, "text": marked(verdict["text"], verdict["values"])}
 
 
-def _asked(asked: AskedRow | None, numbers: Mapping[str, Any]) -> dict[str, Any] | None:
+def _asked(asked: AskedRow | None, numbers: Mapping[str, object]) -> dict[str, object] | None:
     if asked is None:
         return None
     return {

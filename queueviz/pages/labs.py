@@ -1,7 +1,7 @@
-"""Guided labs: their list, the start in a sandbox of one's own, and the panel beside the Board."""
+"""Guided labs: their list, the start in a new sandbox, and the panel beside the Board."""
 
 import secrets
-from typing import Any
+from typing import TypedDict
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,17 +13,18 @@ from queueviz import engine, forms, refusals
 from queueviz.access import policy, visitor
 from queueviz.boards import BOARDS
 from queueviz.boards.js_texts import texts
+from queueviz.boards.page import Context
 from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.courses import pacing, polling, presence, submissions
 from queueviz.courses.grid_texts import HELD
 from queueviz.courses.models import Course
 from queueviz.links import byte_ranges, lab_recordings
-from queueviz.pages import errors, reading
+from queueviz.pages import errors, page_snapshot
 from queueviz.pages.lab_panel import panel
 from queueviz.pages.sandbox import shell
 from queueviz.pages.share import RECORDING
 from queueviz.refusals import filled
-from queueviz.sandboxes import ownership, visitor_actions
+from queueviz.sandboxes import creation, ownership, visitor_actions
 from queueviz.slugs import root_of
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.labs.catalogue import LABS
@@ -35,13 +36,34 @@ EXAM_SEED = "exams"  # in a session: what its exams are drawn from
 BEST_SCORES = "labs"  # in a session: by lab, of those that were finished
 SEED_BYTES = 8
 FORMS = ("AnswerStep", "TakeHint", "RestartLab")  # what the panel sends; the rest goes to `actions/`
-Found = dict[str, list[dict[str, Any]]]  # by lab: the visitor's sandboxes in which it is in progress
+Found = dict[str, list["MineRow"]]  # by lab: the visitor's sandboxes in which it is in progress
 BESIDE = ("group", "topic")  # what the Board shows at first, where the lab has them
+
+
+class MineRow(TypedDict):
+    """The progress of one of the visitor's sandboxes in its lab."""
+
+    address: str
+    met: int
+    steps: int
+    finished: bool
+    score: int
+    attempt: int
+    exam: bool
+
+
+class ExamRow(TypedDict):
+    """The progress of an exam."""
+
+    done: int
+    labs: int
+    finished: bool
+    score: int  # of 100, over all of its labs
 
 
 @require_GET
 def index(request: HttpRequest) -> HttpResponse:
-    """Show packs and every lab, with the progress of the visitor's own sandboxes from their journals."""
+    """Show all labs by pack, with the progress of the visitor's own sandboxes from their journals."""
     in_progress, best = _in_progress(visitor.of_request(request)), request.session.get(BEST_SCORES, {})
     seed = request.session.get(EXAM_SEED)
     labs = [
@@ -76,7 +98,7 @@ def index(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def start(request: HttpRequest, lab: str) -> HttpResponse:
-    """Make a sandbox of the visitor's own, with the lab begun in it.  Raises as `ownership.create`."""
+    """Create a sandbox of the visitor, start the lab, and redirect to it.  Raises as `creation.create`."""
     return _begin(request, visitor.of_request(request), _known(lab), exam=False)
 
 
@@ -100,16 +122,16 @@ def exam(request: HttpRequest, pack: str) -> HttpResponse:
 
 
 def _begin(request: HttpRequest, requester: visitor.Visitor, lab: Lab, *, exam: bool) -> HttpResponse:
-    """Begin the lab in a new sandbox of the visitor's, or show that the visitor has too many."""
+    """Begin the lab in a new sandbox and redirect to it.  If the visitor has too many sandboxes, show them."""
     try:
         return redirect(_begun(requester, lab, exam=exam))
-    except ownership.TooManyOwned as refused:
+    except creation.TooManyOwned as refused:
         return errors.too_many_owned(request, requester, refused)
 
 
 def _begun(requester: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
-    """The address of it in a new sandbox of the visitor's."""
-    made = ownership.create(
+    """Begin the lab in a new sandbox of the visitor and return its address."""
+    made = creation.create(
         requester,
         lab.template,
         preset=lab.preset,
@@ -127,16 +149,15 @@ def _begun(requester: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
     return _address(made.sandbox.slug, lab.slug)
 
 
-def _taken(pack: Pack, seed: str, in_progress: Found) -> list[tuple[Lab, dict[str, Any] | None]]:
-    """Return the labs of an exam, with the progress of each; None: it has not begun."""
+def _taken(pack: Pack, seed: str, in_progress: Found) -> list[tuple[Lab, MineRow | None]]:
+    """Return the labs of an exam, with the progress of each; None: the lab is not begun."""
     return [
         (lab, next((mine for mine in in_progress.get(lab.slug, ()) if mine["exam"]), None))
         for lab in exam_of(pack, seed)
     ]
 
 
-def _exam(pack: Pack, seed: str, in_progress: Found) -> dict[str, Any]:
-    """`score`: of 100, over all of its labs."""
+def _exam(pack: Pack, seed: str, in_progress: Found) -> ExamRow:
     taken = _taken(pack, seed, in_progress)
     done = [mine for _, mine in taken if mine is not None and mine["finished"]]
     return {
@@ -149,7 +170,7 @@ def _exam(pack: Pack, seed: str, in_progress: Found) -> dict[str, Any]:
 
 @require_GET
 def example(request: HttpRequest, lab: str) -> HttpResponse:
-    """Show the lab as played for another student, without its last step.
+    """Show a recording of the lab as a simulated student does it, without the last step.
 
     The recording is made at the first request.
     """
@@ -183,7 +204,10 @@ def recording(request: HttpRequest, lab: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
-    """The Board with the panel beside it; to htmx, the panel alone.  POST answers, takes a hint or starts over."""
+    """Return the Board with the lab's panel, or the panel alone to htmx.  POST answers, takes a hint or starts over.
+
+    GET saves no progress: `progress` does.
+    """
     requester = visitor.of_request(request)
     visit = policy.visit_at(requester, slug, "see")
     alone, refused, status = getattr(request, "htmx", False), None, 200
@@ -197,38 +221,63 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
                 return redirect(_address(slug, lab))
     policy.note_visit(visit)
     # The panel is fetched every two seconds while figures of its verdict change: alone it needs no snapshot.
-    context: dict[str, Any] = (
-        shell(request, visit, "board")
-        if not alone
-        else {"sandbox": visit.sandbox, "root": root_of(slug), "can": visit.can}
-    )
+    values = None if alone else shell(request, visit, "board")
     row = _row(slug, lab)
-    if (course := policy.ours(visit).course) is not None:
-        submissions.note(policy.ours(visit), row)
-        context |= {"course": course, "asks": presence.asks(requester, course)}
-        if visit.role == "student":
-            context |= _paced(course, row)
-    elif row["finished"] and policy.owns(requester, policy.ours(visit)):
-        _note_score(request, row)
-    context |= {
-        "lab": panel(row),
-        "shows_score": visit.sees_scores,
-        "here": _address(slug, lab),
-        "refused": refused,
-        "status": status,
-    }
-    if alone:
+    if request.method == "POST":
+        _note(request, visit, row)
+    context = _panel(requester, visit, row) | {"refused": refused, "status": status}
+    if values is None:
         return render(request, "queueviz/partials/lab.html", context, status=status)
+    context = {**values} | context
     numbers = row["numbers"]
     query = {name: str(numbers[name]) for name in BESIDE if name in numbers} | request.GET.dict()
-    context |= reading.of_page(BOARDS["board"], slug, context["snapshot"], query)
+    context |= page_snapshot.of_page(BOARDS["board"], slug, values["snapshot"], query)
     if "course" in context:
         context["texts"] = texts(HELD)
     return render(request, "queueviz/boards/lab.html", context, status=status)
 
 
-def _paced(course: Course, row: LabRow) -> dict[str, Any]:
-    """`teacher_opens`: the step at which the student is, where it is not open yet; and the course's newest poll."""
+@require_POST
+def progress(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
+    """Save the progress for the grade and the list of labs, and return the panel.  The panel's script calls it."""
+    visit = policy.visit_at(requester := visitor.of_request(request), slug, "see")
+    policy.note_visit(visit)
+    row = _row(slug, lab)
+    _note(request, visit, row)
+    return render(request, "queueviz/partials/lab.html", _panel(requester, visit, row))
+
+
+def _note(request: HttpRequest, visit: policy.Visit, row: LabRow) -> None:
+    sandbox = policy.ours(visit)
+    if sandbox.course is not None:
+        submissions.note(sandbox, row)
+    elif row["finished"] and policy.owns(visitor.of_request(request), sandbox):
+        _note_score(request, row)
+
+
+def _panel(requester: visitor.Visitor, visit: policy.Visit, row: LabRow) -> Context:
+    """Return what the panel's template shows."""
+    slug = visit.sandbox.slug
+    context: Context = {
+        "sandbox": visit.sandbox,
+        "root": root_of(slug),
+        "can": visit.can,
+        "lab": panel(row),
+        "shows_score": visit.sees_scores,
+        "here": _address(slug, row["lab"]),
+    }
+    if (course := policy.ours(visit).course) is not None:
+        context |= {"course": course, "asks": presence.asks(requester, course)}
+        if visit.role == "student":
+            context |= _paced(course, row)
+    return context
+
+
+def _paced(course: Course, row: LabRow) -> Context:
+    """Return the pace of the course for the panel.
+
+    `teacher_opens`: the student's current step, if it is not open yet.  `class_poll`: the course's newest poll.
+    """
     opened = row["open"]
     closed = opened is not None and pacing.is_closed(course, row["lab"], opened["step"])
     return {
@@ -238,7 +287,7 @@ def _paced(course: Course, row: LabRow) -> dict[str, Any]:
 
 
 def _note_score(request: HttpRequest, row: LabRow) -> None:
-    """The best one stays with the browser: the sandbox sleeps, expires and is deleted."""
+    """Save the best score in the session, which outlives the sandbox."""
     best = request.session.get(BEST_SCORES, {})
     if row["score"] > best.get(row["lab"], -1):
         request.session[BEST_SCORES] = {**best, row["lab"]: row["score"]}
@@ -253,14 +302,14 @@ def _known(lab: str) -> Lab:
 def _send(requester: visitor.Visitor, slug: str, lab: str, request: HttpRequest) -> None:
     fields = forms.fields_of(request.POST)
     if fields.get("action") not in FORMS:
-        raise ActionRefused(422, "A lab does not take this action.", "Answer its question, or use the Board.")
+        raise ActionRefused(422, "Labs do not accept this action.", "Answer the lab's question, or use the Board.")
     visitor_actions.act(requester, slug, {**fields, "lab": lab})
 
 
 def _row(slug: str, lab: str) -> LabRow:
     row = engine.lab_of(slug)
     if row is None or row["lab"] != lab:
-        raise ActionRefused(404, "Lab {lab} is not in progress here.", "Start it in a new sandbox.", lab=lab)
+        raise ActionRefused(404, "Lab {lab} is not in progress here.", "Start the lab in a new sandbox.", lab=lab)
     return row
 
 
@@ -269,7 +318,7 @@ def _address(slug: str, lab: str) -> str:
 
 
 def _in_progress(requester: visitor.Visitor) -> Found:
-    """Return the visitor's labs in progress, by lab.  A sleeping sandbox is not woken for this, and left out."""
+    """Return the visitor's labs in progress, by lab.  Sleeping sandboxes are not woken for this, and left out."""
     in_progress: Found = {}
     for sandbox in policy.sandboxes_of(requester):
         try:

@@ -1,8 +1,7 @@
-"""The pages an LMS opens: login, launch, and their targets (docs/lti.md)."""
+"""The pages that an LMS opens: login, launch, and their targets (docs/lti.md)."""
 
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -21,7 +20,7 @@ from queueviz.access import visitor
 from queueviz.access.policy import Forbidden, NotFound
 from queueviz.access.rate_limits import Rate
 from queueviz.courses import joining, submissions
-from queueviz.courses.visits import visit_course
+from queueviz.courses.course_access import visit_course
 from queueviz.lti import cookies, keys, launches, messages, scores, seats
 from queueviz.lti.models import LtiLaunch, LtiPlatform
 from queueviz.lti.registered import hosts_of, may_ask, platform_of, registration_of
@@ -39,9 +38,9 @@ View = Callable[[HttpRequest], HttpResponse]
 
 
 def from_elsewhere(view: View) -> View:
-    """A page that forms of other sites lead to, without the browser's cookies.
+    """Wrap a view to which forms of other sites lead, without the browser's cookies.
 
-    So it asks for no token against forged forms, and gives none: that would replace the one of the browser's pages.
+    The view checks no CSRF token, and sets none: that would replace the token of the browser's other pages.
     """
 
     @wraps(view)
@@ -60,7 +59,7 @@ def from_elsewhere(view: View) -> View:
 
 
 def framed(answer: HttpResponse, platform: LtiPlatform | None, to: Iterable[str] = ()) -> HttpResponse:
-    """The page may be shown in a frame of this platform, and its form goes to these addresses."""
+    """Allow a response to be shown in a frame of this platform, with forms that go to the addresses `to`."""
     if platform is not None:
         parents = [f"https://{host}" for host in sorted(hosts_of(platform))]
         targets = ["'self'", *(f"{urlsplit(address).scheme}://{urlsplit(address).netloc}" for address in to)]
@@ -72,10 +71,13 @@ def framed(answer: HttpResponse, platform: LtiPlatform | None, to: Iterable[str]
 @from_elsewhere
 @require_http_methods(["GET", "POST"])
 def login(request: HttpRequest) -> HttpResponse:
-    """Begin a launch for an LMS.  In a frame a new window comes first: sandboxes are not shown in frames."""
+    """Begin a launch for an LMS.
+
+    In a frame, a page that opens a new window comes first: sandboxes are not shown in frames.
+    """
     hints = {name: value for name in HINTS if (value := (request.GET.get(name) or request.POST.get(name, "")))}
     if any(len(value) > HINT_CHARS for value in hints.values()):
-        raise ActionRefused(400, "What your LMS sent is no beginning of a launch.", "Open the link in your LMS again.")
+        raise ActionRefused(400, "The data from your LMS does not start a launch.", "Open the link in your LMS again.")
     launch_url = request.build_absolute_uri(reverse("lti-launch"))
     chooses = hints.get("target_link_uri") == deep_link_uri(launch_url)
     if request.headers.get("Sec-Fetch-Dest") in FRAMES and not chooses:
@@ -90,7 +92,7 @@ def login(request: HttpRequest) -> HttpResponse:
 @from_elsewhere
 @require_POST
 def launch(request: HttpRequest) -> HttpResponse:
-    """Receive the signed launch of an LMS."""
+    """Verify and store the signed launch of an LMS, and redirect to its target."""
     verified = messages.verify(request)
     received = launches.receive(verified)
     name = "lti-choose" if received.kind == LtiLaunch.Kind.DEEP_LINK else "lti-enter"
@@ -107,7 +109,10 @@ def jwks(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def enter(request: HttpRequest, state: str) -> HttpResponse:
-    """A learner into the lab; an instructor to the course that is linked, or to the page that links one."""
+    """Redirect a launch to its target.
+
+    A learner gets to the lab.  An instructor gets to the linked course, or to the page that links one.
+    """
     received, requester = launches.of_browser(request, state), visitor.of_request(request)
     if received.kind == LtiLaunch.Kind.LEARNER:
         seat = launches.enter(received)
@@ -128,26 +133,28 @@ def enter(request: HttpRequest, state: str) -> HttpResponse:
     except (NotFound, Forbidden):
         if not requester.is_signed_in:
             return redirect(f"{reverse('login')}?next={reverse('course', args=[link.course.slug])}")
-        raise NotFound("This course of your LMS leads to a course of another account.") from None
+        raise NotFound("This course of your LMS is linked to a course of another account.") from None
     return redirect("course", link.course.slug)
 
 
 @never_cache
 @require_GET
 def choose(request: HttpRequest, state: str) -> HttpResponse:
-    """Show labs for deep linking, in the LMS's frame: an instructor chooses some (`lab`, more than once) and returns
-    them.
+    """Show the labs for deep linking, in the LMS's frame.  The instructor selects some (`lab`, more than once).
 
-    Nothing changes here, so it is a GET: in a frame of another site there is no cookie against forged forms.
+    With a selection, return them to the LMS.  Nothing changes here, so this is a GET: in a frame of another site
+    there is no CSRF cookie.
     """
     received = launches.of_browser(request, state)
     if received.kind != LtiLaunch.Kind.DEEP_LINK:
-        raise NotFound("This launch was not begun in this browser, or too long ago.")
+        raise NotFound("This launch was not started in this browser, or it is expired.")
     settings, platform, link = received.claims["settings"], received.platform, launches.link_of(received)
     back = settings.get("deep_link_return_url")
     if not may_ask(platform, back):
-        sentence = gettext("Your LMS wants the labs at a host that is not registered.")
-        answer = errors.sentence(request, 403, error=sentence, hint=gettext("Who registered it here can add the host."))
+        sentence = gettext("Your LMS requests the labs at a host that is not registered.")
+        answer = errors.sentence(
+            request, 403, error=sentence, hint=gettext("The account that registered the LMS can add the host.")
+        )
         return framed(answer, platform)
     offered = [slug for slug in LABS if link is None or slug in link.course.labs]
     chosen = [slug for slug in offered if slug in request.GET.getlist("lab")]
@@ -164,7 +171,7 @@ def choose(request: HttpRequest, state: str) -> HttpResponse:
 
 
 class Item(DeepLinkResource):
-    """A link to one lab, with a line item of its own, that asks for a window."""
+    """A deep link to one lab, with its own line item, that opens in a new window."""
 
     @classmethod
     def of(cls, slug: str, target: str) -> "Item":
@@ -174,12 +181,12 @@ class Item(DeepLinkResource):
         made.set_url(target).set_title(title).set_custom_params({"lab": slug}).set_lineitem(line_item)
         return made
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         return super().to_dict() | {"window": {"targetName": "_blank"}}
 
 
 def _asking(request: HttpRequest) -> LtiPlatform | None:
-    """The platform that a login names, or a launch answers to."""
+    """Return the platform that a login names, or that began the launch of this form; None if unknown."""
     begun = cookies.begun(request, request.POST.get("state", ""))
     if begun is not None:
         return LtiPlatform.objects.filter(pk=begun.platform).first()

@@ -1,4 +1,4 @@
-"""A teacher's LMS pages: register it, link a course, fetch names; and a student's request to send scores again."""
+"""A teacher's LMS pages: register an LMS, link a course, fetch names.  Students can have a score sent again."""
 
 from urllib.parse import urlsplit
 
@@ -11,20 +11,23 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from queueviz.access import visitor
 from queueviz.access.rate_limits import Rate
+from queueviz.courses.course_access import visit_course
 from queueviz.courses.models import Course
-from queueviz.courses.visits import visit_course
 from queueviz.lti import launches, registering, roster, scores
 from queueviz.lti.models import LtiContext, LtiPlatform
 from queueviz.pages.lti import framed
 from sandbox.kernel.errors import ActionRefused
 
-ROSTERS = Rate(1 / 30, 5, what="rosters asked for")
+ROSTERS = Rate(1 / 30, 5, what="roster requests")
 
 
 @never_cache
 @require_http_methods(["GET", "POST"])
 def link(request: HttpRequest, state: str) -> HttpResponse:
-    """Link two courses: it needs both an instructor's launch and a teacher signed in here."""
+    """Show the courses that can be linked to an LMS course.  POST links one.
+
+    This needs an instructor's launch and a teacher who is signed in here.
+    """
     received, requester = launches.of_browser(request, state), visitor.of_request(request)
     if not requester.is_signed_in:
         return redirect(f"{reverse('login')}?next={request.path}")
@@ -40,7 +43,7 @@ def link(request: HttpRequest, state: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def course(request: HttpRequest, slug: str) -> HttpResponse:
-    """The links of one course.  POST `do`: `unlink` or `names`, of one `link`."""
+    """Show the LMS links of one course.  POST `do`: `unlink` or `names`, of one `link`."""
     visit = visit_course(visitor.of_request(request), slug, "grade")
     named = None
     if request.method == "POST":
@@ -56,10 +59,14 @@ def course(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def resend(request: HttpRequest, slug: str) -> HttpResponse:
-    """The student's own score in one `lab`, once more."""
+    """Send the student's own score in one `lab` again."""
     visit = visit_course(visitor.of_request(request), slug, "see")
     if visit.enrolment is None:
-        raise ActionRefused(409, "A teacher has no submissions.", "Join with the code in another browser to try it.")
+        raise ActionRefused(
+            409,
+            "A teacher has no submissions.",
+            "To try the course as a student, join with the code in another browser.",
+        )
     scores.resend(visit.enrolment, request.POST.get("lab", ""))
     return redirect("course", slug)
 
@@ -67,7 +74,10 @@ def resend(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def platforms(request: HttpRequest) -> HttpResponse:
-    """The LMS that the visitor has registered.  POST `do`: `invite`; or `change` or `remove`, of one `platform`."""
+    """Show the LMSs that the visitor has registered.
+
+    POST `do`: `invite`; or `change` or `remove`, of one `platform`.
+    """
     requester = visitor.of_request(request)
     if not requester.is_signed_in:
         return redirect(f"{reverse('login')}?next={request.path}")
@@ -88,9 +98,9 @@ def platforms(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def register(request: HttpRequest, secret: str) -> HttpResponse:
-    """Register an LMS, which opens this in a frame of its page for external tools.
+    """Register an LMS, which opens this address in a frame of its page for external tools.
 
-    Without its parameters the page only explains that.
+    Without the LMS's parameters the page only explains that.
     """
     registering.invitation(secret)
     configuration = request.GET.get("openid_configuration", "")
@@ -121,5 +131,5 @@ def _ours(request: HttpRequest) -> registering.Ours:
 
 
 def _whole(text: str) -> int:
-    """Return the number. 0: none has this number."""
+    """Return the number in a text, or 0, which no row has."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0

@@ -1,4 +1,4 @@
-"""`/metrics`, for Prometheus: the server's figures, for everyone; its clusters' figures, for authorized clients.
+"""`/metrics` for Prometheus: the server's metrics for everyone, those of clusters for authorized clients.
 
 Text format 0.0.4.  Clusters are attached ones and sandboxes with open ports.  They need the token of
 `QUEUEVIZ_METRICS_TOKEN`, or the session of an administrator.
@@ -94,7 +94,7 @@ def _of_server(now: Load) -> Iterator[Sample]:
 
 
 def _of_clusters(now: Load) -> list[Sample]:
-    """Return samples of each by its last snapshot.
+    """Return the samples of each cluster from its last snapshot.
 
     Attached clusters are polled from now on, as if a page were open.
     """

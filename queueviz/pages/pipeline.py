@@ -1,8 +1,8 @@
-"""Pipeline: the jobs on a sandbox's journal and files, their progress and their results; requests and cancellation."""
+"""The Pipeline page: jobs on a sandbox's journal and files, their progress and results, requests and cancellation."""
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TypedDict
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -11,14 +11,14 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from queueviz.access import policy, visitor
 from queueviz.boards.board import live_config
-from queueviz.boards.found_table import shown
-from queueviz.boards.js_texts import texts
-from queueviz.boards.page import Place, Readings
+from queueviz.boards.js_texts import PageTexts, texts
+from queueviz.boards.page import Context, Place, Readings
+from queueviz.boards.result_table import shown
 from queueviz.models import PipelineRun, Sandbox
-from queueviz.pages.sandbox import refusal_beside, shell
-from queueviz.runs import asking
-from queueviz.runs.offers import Offer, demand_shown, offers, offers_to, title_of
-from queueviz.runs.shown import sentence
+from queueviz.pages.sandbox import Shell, refusal_beside, shell
+from queueviz.runs import run_requests
+from queueviz.runs.job_offers import Offer, demand_shown, offers, offers_to, title_of
+from queueviz.runs.run_view import sentence
 from queueviz.runs.tables import Result
 from queueviz.slugs import root_of
 from sandbox.kernel.errors import SandboxError
@@ -32,18 +32,23 @@ State = PipelineRun.State
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def pipeline(request: HttpRequest, slug: str) -> HttpResponse:
-    """The page; a POST asks for a run (`job`) or cancels one (`cancel`), and answers a form with an empty partial."""
+    """Show the page.  POST requests a run (`job`) or cancels one (`cancel`); a form gets an empty partial."""
     if request.method == "POST":
         return _do(request, slug)
-    context = page_context(request, slug, "pipeline")
-    visit = context["visit"]
-    context |= _list(context["sandbox"]) | {"offers": list(offers_to(visit).values())} | _found(request, visit)
+    values = page_context(request, slug, "pipeline")
+    visit = values["visit"]
+    context: Context = {
+        **values,
+        **_list(policy.ours(visit)),
+        "offers": list(offers_to(visit).values()),
+        **_found(request, visit),
+    }
     return render(request, "queueviz/boards/pipeline.html", context)
 
 
 @require_GET
 def runs(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the list of runs; the page polls it every second while a run is active."""
+    """Show the list of runs as a partial.  The page polls it every second while a run is active."""
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
     context = {"root": root_of(slug), "can": visit.can, **_list(policy.ours(visit))}
     return render(request, "queueviz/partials/runs.html", context)
@@ -55,12 +60,51 @@ def freshness(request: HttpRequest, slug: str, job: str) -> HttpResponse:
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
     if job not in offers():
         raise Http404
-    context = {"root": root_of(slug), "can": visit.can, **fresh(policy.ours(visit), job, Result(job, slug))}
-    answer = render(request, "queueviz/partials/freshness.html", context)
-    is_on = context["run"] is not None and context["run"]["is_on"]  # a stream leaves results while it is at work
-    if not is_on and request.GET.get("seen") not in (None, context["version"]):
+    age = fresh(policy.ours(visit), job, Result(job, slug))
+    answer = render(request, "queueviz/partials/freshness.html", {"root": root_of(slug), "can": visit.can, **age})
+    is_on = age["run"] is not None and age["run"]["is_on"]  # a stream leaves results while it is at work
+    if not is_on and request.GET.get("seen") not in (None, age["version"]):
         answer["HX-Refresh"] = "true"
     return answer
+
+
+class PageValues(Shell):
+    """The template values of the pages of results: the shell, and the start values of their modules."""
+
+    place: Place
+    texts: PageTexts
+    visit: policy.Visit
+    live: Context
+
+
+class ShownRun(TypedDict):
+    """A run in the list."""
+
+    row: PipelineRun
+    title: object
+    why: str
+    page: str | None
+    is_on: bool
+    is_starting: bool
+    took_ms: float | None
+    age_ms: float
+    options: list[tuple[str, str]]
+    share: int
+
+
+class Freshness(TypedDict):
+    """The age of a job's result.
+
+    `run`: the run that waits or works now, or that failed after the result was made.
+    """
+
+    job: str
+    result: Result
+    version: str
+    true_to: int | None
+    age_ms: int | None
+    run: ShownRun | None
+    worker: bool
 
 
 def page_context(
@@ -70,24 +114,24 @@ def page_context(
     *,
     readings: Readings | None = None,
     channels: Mapping[str, str | None] | None = None,
-    **more: Any,
-) -> dict[str, Any]:
-    """Return the context the three pages share: the shell, and the start values of its modules."""
+    **more: object,
+) -> PageValues:
+    """Return the template values that the pages of results share."""
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
     policy.note_visit(visit)
-    context = shell(request, visit, tab)
-    place = Place(slug, context["snapshot"], request.GET)
-    return context | {
-        "place": place,
+    values = shell(request, visit, tab)
+    where = Place(slug, values["snapshot"], request.GET)
+    return {
+        **values,
+        "place": where,
         "texts": texts(),
         "visit": visit,
-        "live": live_config(place, readings or {}, channels or {}, tab=tab, **more),
+        "live": live_config(where, readings or {}, channels or {}, tab=tab, **more),
     }
 
 
-def fresh(sandbox: Sandbox, job: str, result: Result) -> dict[str, Any]:
-    """`run`: the one that waits or works now, or that came to no good end after the result was made."""
-    newest = asking.newest(sandbox, job)
+def fresh(sandbox: Sandbox, job: str, result: Result) -> Freshness:
+    newest = run_requests.newest(sandbox, job)
     run = newest if newest is not None and newest.state != State.DONE else None
     made_ms = result.manifest.made_ms if result.manifest is not None else None
     if run is not None and run.ended_at and made_ms is not None and run.ended_at.timestamp() * 1_000 < made_ms:
@@ -99,8 +143,8 @@ def fresh(sandbox: Sandbox, job: str, result: Result) -> dict[str, Any]:
         "version": version,
         "true_to": result.true_to,
         "age_ms": None if made_ms is None else max(0, _now_ms() - made_ms),
-        "run": run and _shown_run(run),
-        "worker": asking.is_worker_alive(),
+        "run": None if run is None else _shown_run(run),
+        "worker": run_requests.is_worker_alive(),
     }
 
 
@@ -108,11 +152,11 @@ def _do(request: HttpRequest, slug: str) -> HttpResponse:
     requester, form = visitor.of_request(request), request.POST
     try:
         if "cancel" in form:
-            asking.cancel(requester, slug, form["cancel"])
+            run_requests.cancel(requester, slug, form["cancel"])
         else:
             names = [name for name in form if name.startswith(OPTION)]
             options = {name.removeprefix(OPTION): str(form[name]) for name in names}
-            asking.ask_for(requester, slug, form.get("job", ""), options)
+            run_requests.ask_for(requester, slug, form.get("job", ""), options)
     except (SandboxError, policy.Forbidden) as refused:
         return refusal_beside(request, refused)
     answer = HttpResponse("")
@@ -120,12 +164,12 @@ def _do(request: HttpRequest, slug: str) -> HttpResponse:
     return answer
 
 
-def _list(sandbox: Sandbox) -> dict[str, Any]:
-    rows = [_shown_run(run) for run in asking.runs_of(sandbox)]
-    return {"runs": rows, "is_on": any(row["is_on"] for row in rows), "worker": asking.is_worker_alive()}
+def _list(sandbox: Sandbox) -> Context:
+    rows = [_shown_run(run) for run in run_requests.runs_of(sandbox)]
+    return {"runs": rows, "is_on": any(row["is_on"] for row in rows), "worker": run_requests.is_worker_alive()}
 
 
-def _shown_run(run: PipelineRun) -> dict[str, Any]:
+def _shown_run(run: PipelineRun) -> ShownRun:
     now = timezone.now()
     begin, end = run.started_at, run.ended_at or now
     return {
@@ -142,8 +186,11 @@ def _shown_run(run: PipelineRun) -> dict[str, Any]:
     }
 
 
-def _found(request: HttpRequest, visit: policy.Visit) -> dict[str, Any]:
-    """The tables of one job's result, one of them with its first rows.  Raises ActionRefused (409): `demand_shown`."""
+def _found(request: HttpRequest, visit: policy.Visit) -> Context:
+    """Return the tables of one job's result, one of them with its first rows.  Empty without a job.
+
+    Raises ActionRefused (409): `demand_shown`.
+    """
     offer: Offer | None = offers().get(request.GET.get("job", ""))
     if offer is None:
         return {}
@@ -152,7 +199,7 @@ def _found(request: HttpRequest, visit: policy.Visit) -> dict[str, Any]:
     tables = result.manifest.tables if result.manifest is not None else {}
     chosen = request.GET.get("table", "")
     chosen = chosen if chosen in tables else next(iter(tables), "")
-    columns, rows = result.columns(chosen), result.rows(chosen, most=SHOWN_ROWS)
+    columns, rows = result.columns(chosen), result.rows(chosen, dict[str, object], most=SHOWN_ROWS)
     cells = shown(columns, rows.rows)
     heads = [(name, any(row[at].is_number for row in cells)) for at, name in enumerate(columns[1:])]
     return {

@@ -1,7 +1,9 @@
-"""A course's poll: the teacher asks and steps through it, students answer; and the pace of its labs."""
+"""The page of a course's polls: the teacher asks and moves through the states, students answer.
+
+The teacher also sets the pace of the labs here.
+"""
 
 from http import HTTPStatus
-from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,14 +15,18 @@ from queueviz import refusals
 from queueviz.access import visitor
 from queueviz.boards.js_texts import texts
 from queueviz.courses import pacing, poll_drafts, polling
+from queueviz.courses.course_access import CourseVisit, visit_course
 from queueviz.courses.polls import MOST_ANSWERS, QUESTION_CHARS, SENTENCE_CHARS, VALUE_CHARS, Poll
-from queueviz.courses.visits import CourseVisit, visit_course
 from queueviz.pages.projector import is_projector
+from queueviz.texts import Texts
 from queueviz.whole_numbers import whole
 from sandbox.kernel.errors import ActionRefused
 
-WORDS: dict[str, Any] = {"poll.voted": _("{n} of {of} voted"), "poll.not_sent": _("Not sent. Press it once more.")}
-BUTTONS: dict[str, Any] = {
+WORDS: Texts = {
+    "poll.voted": _("{n} of {of} voted"),
+    "poll.not_sent": _("Your answer was not sent. Press the button again."),
+}
+BUTTONS: Texts = {
     "vote": _("Close the vote"),
     "hidden": _("Start the discussion"),
     "discuss": _("Vote again"),
@@ -32,15 +38,16 @@ BUTTONS: dict[str, Any] = {
 
 @require_GET
 def poll(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the newest question; to the teacher also the form for another one, perhaps prefilled `from` a step of a
-    lab.
+    """Show the newest poll.
+
+    The teacher also gets the form for another one, perhaps prefilled `from` a step of a lab.
     """
     return _page(request, visit_course(visitor.of_request(request), slug, "see"))
 
 
 @require_POST
 def ask(request: HttpRequest, slug: str) -> HttpResponse:
-    """`question`, and of each answer a `value` and a `sentence`."""
+    """Create a poll from `question`, and a `value` and a `sentence` for each answer."""
     visit = visit_course(visitor.of_request(request), slug, "grade")
     values, sentences = request.POST.getlist("value"), request.POST.getlist("sentence")
     answers = list(zip(values, sentences, strict=False))
@@ -55,7 +62,7 @@ def ask(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def step(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """`to` the state that is next; with the reveal `shown`.  Or to none at all: `to=drop`."""
+    """Move a poll to its next state `to`, to the reveal with `shown`; or delete the poll with `to=drop`."""
     visit = visit_course(visitor.of_request(request), slug, "grade")
     to = request.POST.get("to", "")
     try:
@@ -70,11 +77,13 @@ def step(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 @require_POST
 def vote(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """The student's `answer`, counted from 0, in this `round`."""
+    """Store the student's `answer`, counted from 0, in this `round`."""
     visit = visit_course(visitor.of_request(request), slug, "see")
     try:
         if visit.enrolment is None:
-            raise ActionRefused(409, "A teacher does not vote.", "Join with the code in another browser to try it.")
+            raise ActionRefused(
+                409, "Teachers do not vote.", "To try the course as a student, join with the code in another browser."
+            )
         round_, answer = whole(request.POST.get("round", ""), digits=1), whole(request.POST.get("answer", ""), digits=2)
         polling.vote(visit.enrolment, number, -1 if round_ is None else round_, -1 if answer is None else answer)
     except ActionRefused as error:
@@ -89,7 +98,7 @@ def pace(request: HttpRequest, slug: str) -> HttpResponse:
     text = request.POST.get("step", "")
     until = whole(text, digits=3)
     if until is None and text:
-        raise ActionRefused(422, "A step has a number.", "Choose one of those offered.", field="step")
+        raise ActionRefused(422, "A step must be a number.", "Choose one of the options.", field="step")
     pacing.unlock(visit.course, request.POST.get("lab", ""), until)
     if getattr(request, "htmx", False):
         visit.course.refresh_from_db()
@@ -108,10 +117,10 @@ def _page(
     refusal: ActionRefused | None = None,
     draft: poll_drafts.Draft | None = None,
 ) -> HttpResponse:
-    """Show the page of the teacher or the student, with a refusal in it."""
+    """Show the page of the teacher or the student, with a refusal if there is one."""
     status, refused = (HTTPStatus.OK, None) if refusal is None else refusals.describe(refusal)
     course, newest = visit.course, polling.newest(visit.course)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "course": course,
         "poll": newest,
         "refused": refused,
@@ -137,8 +146,8 @@ def _page(
     return render(request, "queueviz/pages/poll.html", context, status=status)
 
 
-def _taught(shown: Poll) -> dict[str, Any]:
-    """Return the teacher's context of a poll, without names of voters and without their votes."""
+def _taught(shown: Poll) -> dict[str, object]:
+    """Return the teacher's template values of a poll, without names and votes of students."""
     at, of = polling.ORDER.index(Poll.State(shown.state)), polling.students(shown.course)
     voted = polling.voted(shown)
     states = [
@@ -155,7 +164,7 @@ def _taught(shown: Poll) -> dict[str, Any]:
     }
 
 
-def _asked(request: HttpRequest, visit: CourseVisit, draft: poll_drafts.Draft | None) -> dict[str, Any]:
+def _asked(request: HttpRequest, visit: CourseVisit, draft: poll_drafts.Draft | None) -> dict[str, object]:
     name = request.GET.get("from", "")
     return {
         "draft": draft or poll_drafts.draft(visit.course, name),

@@ -1,6 +1,4 @@
-"""The target page of a recipe link: what it would make, and then the sandbox."""
-
-from typing import Any
+"""The target page of a reproducible link: first its content, then the sandbox made from it."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -18,8 +16,9 @@ PAGE = "queueviz/pages/recipe.html"
 
 @require_http_methods(["GET", "POST"])
 def recipe(request: HttpRequest) -> HttpResponse:
-    """The fragment does not come here by itself: a script puts it into the form, and POST reads it; with `make`, the
-    sandbox is made.
+    """Show the content of a reproducible link.  POST with `make` creates the sandbox.
+
+    Browsers do not send the fragment, so a script puts it into the form, and POST reads it.
     """
     if request.method == "GET":
         return render(request, PAGE)
@@ -31,7 +30,7 @@ def recipe(request: HttpRequest) -> HttpResponse:
             return redirect("branching", made.sandbox.slug)
     except ActionRefused as refused:
         status, refusal = refusals.describe(refused)
-        context = {"text": text[:4_000], "refused": {"status": status, "message": refusal.pop("error"), **refusal}}
+        context = {"text": text[:4_000], "refused": refusals.beside(status, refusal)}
         return render(request, PAGE, context, status=status)
     return render(
         request,
@@ -46,9 +45,10 @@ def recipe(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _rows(order: RunOrder) -> list[dict[str, Any]]:
-    """Return the recipe's actions as rows for the Journal's sentences; `ms`: since the beginning, or since it was
-    woken.
+def _rows(order: RunOrder) -> list[dict[str, object]]:
+    """Return the link's actions as rows for the Journal's sentences.
+
+    `at_ms`: since the beginning, or since the sandbox was woken.
     """
     return [
         {

@@ -5,7 +5,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 
 def go(request: HttpRequest, url: str) -> HttpResponse:
-    """Redirect to an address: by a header for htmx, by a redirect for a plain form."""
+    """Return a redirect to an address: a header for htmx, an HTTP redirect for a plain form."""
     if getattr(request, "htmx", False):
         answer = HttpResponse(status=204)
         answer["HX-Redirect"] = url
@@ -14,14 +14,14 @@ def go(request: HttpRequest, url: str) -> HttpResponse:
 
 
 def go_again() -> HttpResponse:
-    """Make htmx reload its whole page."""
+    """Return a response that makes htmx reload the whole page."""
     answer = HttpResponse(status=204)
     answer["HX-Refresh"] = "true"
     return answer
 
 
 def back_of(request: HttpRequest) -> str:
-    """Return the address a form was sent from, if it is a page of this server; else `/`."""
+    """Return the address from which a form was sent, if it is a page of this server; else `/`."""
     address = request.POST.get("next") or request.headers.get("Referer", "")
     own = url_has_allowed_host_and_scheme(
         address, allowed_hosts={request.get_host()}, require_https=request.is_secure()

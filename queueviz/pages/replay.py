@@ -1,31 +1,34 @@
-"""A view's page at an event of the past, `?at=N`."""
+"""The pages of a sandbox at a past event, `?at=N`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from queueviz import engine, refusals
 from queueviz.access import policy, visitor
-from queueviz.boards.js_texts import words
-from queueviz.boards.page import BoardPage, Part
+from queueviz.boards.js_texts import PageTexts, words
+from queueviz.boards.page import BoardPage, Context, Part
 from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.boards.replay import FOLLOWS, WORDS, context_at, present
 from queueviz.links import incidents, past_sandboxes, replay_state
 from queueviz.links.past_sandboxes import Moment
-from queueviz.pages import reading
+from queueviz.pages import page_snapshot
 from queueviz.pages.redirects import go_again
 from queueviz.whole_numbers import event_number
 from sandbox.control.rights import VERBS
 from sandbox.kernel.errors import ActionRefused
 
-CANNOT: dict[str, Any] = {"can": dict.fromkeys(VERBS, False)}  # the past is only looked at
+if TYPE_CHECKING:
+    from queueviz.pages.sandbox import Shell
+
+CANNOT: Context = {"can": dict.fromkeys(VERBS, False)}  # the past is only looked at
 
 
-def page(request: HttpRequest, board: BoardPage | Part, shell: dict[str, Any], where: dict[str, str]) -> HttpResponse:
+def page(request: HttpRequest, board: BoardPage | Part, shell: "Shell", where: dict[str, str]) -> HttpResponse:
     """Show the view at an event.
 
-    `shell`: the context of every page of the sandbox, as it is now; `where`: the path's values beside the tab.
+    `shell`: the current context of every page of the sandbox; `where`: the path's values beside the tab.
     """
     at, slug = _event(request, shell), shell["sandbox"].slug
     past = {**shell, **CANNOT, "replay": True, "at": str(at), "event": at, "view": board, **_incident(slug, at)}
@@ -51,8 +54,8 @@ def page(request: HttpRequest, board: BoardPage | Part, shell: dict[str, Any], w
     return render(request, "queueviz/boards/executing.html", context, status=200 if moment.is_over else 202)
 
 
-def part(request: HttpRequest, board: BoardPage | Part, template: str, shell: dict[str, Any]) -> HttpResponse:
-    """A panel or a table twin, of the moment that its page shows."""
+def part(request: HttpRequest, board: BoardPage | Part, template: str, shell: "Shell") -> HttpResponse:
+    """Show a panel or a table twin at the event that its page shows.  The status is 202 while it is executed again."""
     at, slug = _event(request, shell), shell["sandbox"].slug
     moment = _moment(request, slug, at)
     if moment.result is None:
@@ -61,17 +64,19 @@ def part(request: HttpRequest, board: BoardPage | Part, template: str, shell: di
     return render(request, template, {**shell, **CANNOT, "replay": True, "at": str(at), **drawn})
 
 
-def _incident(slug: str, at: int) -> dict[str, Any]:
-    """Return the sandbox's incident with its markers, and the newest marker at or before event `at`."""
+def _incident(slug: str, at: int) -> Context:
+    """Return the sandbox's incident with its markers, and the last marker at or before event `at`."""
     incident = incidents.shown(slug)
     notes = incident["notes"] if incident is not None else []
     return {"incident": incident, "current": next((note for note in reversed(notes) if note["seq"] <= at), None)}
 
 
-def _event(request: HttpRequest, shell: dict[str, Any]) -> int:
+def _event(request: HttpRequest, shell: "Shell") -> int:
     at = event_number(request.GET["at"], field="at")
     if shell["attached"]:
-        raise ActionRefused(409, "Of an attached cluster only the present is known.", "Look at it as it is now.")
+        raise ActionRefused(
+            409, "Only the current state of an attached cluster is known.", "View the current state of the cluster."
+        )
     return at
 
 
@@ -82,7 +87,7 @@ def _moment(request: HttpRequest, slug: str, at: int) -> Moment:
     if not 0 <= at <= kept.newest:
         raise ActionRefused(
             422,
-            "There is no event {at}: the newest is {newest}.",
+            "Event {at} does not exist: the newest is {newest}.",
             "Choose an event between {oldest} and {newest}.",
             field="at",
             at=at,
@@ -92,9 +97,9 @@ def _moment(request: HttpRequest, slug: str, at: int) -> Moment:
     return past_sandboxes.find(slug, at, lambda: past_sandboxes.MOMENTS.demand(counted))
 
 
-def _drawn(board: BoardPage | Part, shell: dict[str, Any], moment: Moment, query: dict[str, str]) -> dict[str, Any]:
-    """Return the values of the view's own template, with the snapshot of that event; its clock is paused."""
-    result, now = moment.result, shell["snapshot"]
+def _drawn(board: BoardPage | Part, shell: "Shell", moment: Moment, query: dict[str, str]) -> Context:
+    """Return the values of the view's own template, with the snapshot of that event and a paused clock."""
+    result, now = moment.past, shell["snapshot"]
     assert result is not None, "it was executed"
     snapshot: Any = {
         **(result["snapshot"] or {}),
@@ -102,18 +107,19 @@ def _drawn(board: BoardPage | Part, shell: dict[str, Any], moment: Moment, query
         "reached_rate": None,
         "sandbox": {**now["sandbox"], "state": result["state"]},
     }
-    drawn = reading.at_moment(board, shell["sandbox"].slug, result, snapshot, query)
+    drawn = page_snapshot.at_moment(board, shell["sandbox"].slug, result, snapshot, query)
     if "live" in drawn:
-        drawn["live"]["replay"] = {"at": moment.order["at"], "newest": now.get("seq"), "newest_ms": now.get("at_ms")}
-        drawn["texts"]["texts"] |= words(PLAYER_WORDS | WORDS)
+        live, shown = cast(Context, drawn["live"]), cast(PageTexts, drawn["texts"])
+        live["replay"] = {"at": moment.order["at"], "newest": now.get("seq"), "newest_ms": now.get("at_ms")}
+        shown["texts"] |= words(PLAYER_WORDS | WORDS)
     return {**drawn, "snapshot": snapshot, "shown": result["seq"]}
 
 
 def _why(moment: Moment) -> str:
-    """Return the reason for a missing result; empty while the event is executed."""
+    """Return the reason why there is no result; empty while the event is executed."""
     if moment.refused is None:
         return ""
-    values = dict(moment.refused["values"])
+    values = moment.refused["values"]
     text = refusals.filled(moment.refused["message"], values)
     word = PLAYER_WORDS.get(f"stretch.{values.get('why')}")
     return f"{text} ({word})" if word is not None else text

@@ -1,8 +1,7 @@
-"""Results of a course, to its teacher: the table, its files, the release to students, and the last regrade."""
+"""Results of a course for its teacher: the table, its files, the release to students, and the last regrade."""
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
@@ -12,8 +11,8 @@ from django.views.decorators.http import require_GET, require_POST
 
 from queueviz.access import visitor
 from queueviz.courses import difference_texts, grade_formats, grades, regrading, releases
+from queueviz.courses.course_access import visit_course
 from queueviz.courses.models import Course, Enrolment
-from queueviz.courses.visits import visit_course
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS
 
@@ -57,7 +56,7 @@ def results(request: HttpRequest, slug: str) -> HttpResponse:
     made = regrading.newest(course)
     rows = [] if made is None else made.differences
     students = grades.results_of(course)
-    context: dict[str, Any] = _chosen(course, students, request.GET) | {
+    context: dict[str, object] = _chosen(course, students, request.GET) | {
         "course": course,
         "students": students,
         "labs": [LABS[lab] for lab in course.labs if lab in LABS],
@@ -78,11 +77,13 @@ def release(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def publish(request: HttpRequest, slug: str) -> HttpResponse:
-    """Publish a regrade.  `regrade`: its number, so that exactly the regrade on the page is published."""
+    """Publish the regrade with the number `regrade`, so that exactly the regrade on the page is published."""
     course = visit_course(visitor.of_request(request), slug, "grade").course
     made = regrading.newest(course)
     if made is None or str(made.pk) != request.POST.get("regrade", ""):
-        raise ActionRefused(409, "There is a newer regrade, or none.", "Read its differences first.")
+        raise ActionRefused(
+            409, "A newer regrade exists, or none exists.", "Read the differences of the newest regrade first."
+        )
     regrading.publish(made)
     return redirect("course-results", slug)
 
@@ -116,10 +117,10 @@ def of_lab(request: HttpRequest, slug: str, number: int, lab: str) -> HttpRespon
     return _download(json.dumps(grade_formats.exercism(result), ensure_ascii=False, indent=2), JSON, "results.json")
 
 
-def _chosen(course: Course, students: list[grades.StudentResult], query: QueryDict) -> dict[str, Any]:
+def _chosen(course: Course, students: list[grades.StudentResult], query: QueryDict) -> dict[str, object]:
     """Return the results to show step by step: all labs of a student, or one lab of all students.
 
-    Without a lab in the address, the first one.
+    Without a lab in the query, the first one.
     """
     student = next((student for student in students if str(student.number) == query.get("student")), None)
     if student is not None:

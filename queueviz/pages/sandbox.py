@@ -1,7 +1,8 @@
-"""The pages of one sandbox: boards, partials, actions.  Each asks `policy` first and the engine second."""
+"""The pages of one sandbox: boards, partials, actions.  Each checks `policy` first and then asks the engine."""
 
 import json
-from typing import Any
+from datetime import datetime
+from typing import TypedDict
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -11,9 +12,10 @@ from django.views.decorators.http import require_GET, require_POST
 from queueviz import engine, forms, refusals
 from queueviz.access import hidden_names, policy, visitor
 from queueviz.boards import BOARDS, PARTS
-from queueviz.boards.page import BoardPage, Part
+from queueviz.boards.page import BoardPage, Context, Part
 from queueviz.clusters import attached_clusters, reset_undo
-from queueviz.pages import reading, replay
+from queueviz.models import Cluster, Sandbox
+from queueviz.pages import page_snapshot, replay
 from queueviz.pages.errors import PARTIAL as REFUSAL
 from queueviz.pages.first_steps import first_step
 from queueviz.sandboxes import ownership, visitor_actions
@@ -21,7 +23,8 @@ from queueviz.slugs import api_of, root_of
 from sandbox.cluster.disk_full import NOTHING_MORE
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.labs.catalogue import LABS
-from sandbox.queries.rows.snapshot import SandboxRow
+from sandbox.labs.lab import Lab
+from sandbox.queries.rows.snapshot import SandboxRow, Snapshot
 
 ACTED = "queueviz:acted"  # the event a page waits with until the stream reaches the action's seq
 MOST_TROUBLES = 3  # sentences in a banner
@@ -30,7 +33,7 @@ ANSWER = "queueviz/partials/ask_{}.html"
 
 @require_GET
 def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> HttpResponse:
-    """Show one board: its first paint has the newest snapshot, and the socket continues from there.
+    """Show one board.  Its first paint has the newest snapshot, and the socket continues from there.
 
     `where` has the path's values beside the tab; a board reads them as the query.
     """
@@ -38,14 +41,18 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
     visit = policy.visit_at(requester, slug, "see")
     board = _shown(BOARDS.get(tab), visit)
     policy.note_visit(visit)
-    if "at" in request.GET and tab != "journal":  # the Journal shows what lies around it
+    if "at" in request.GET and tab != "journal":  # the Journal shows the events around it
         return replay.page(request, board, shell(request, visit, tab, wake=False), where)
-    context = shell(request, visit, tab)
-    if context["snapshot"]["sandbox"]["state"] == "branching":
+    values = shell(request, visit, tab)
+    snapshot = values["snapshot"]
+    if snapshot["sandbox"]["state"] == "branching":
         return redirect("branching", slug)
-    context |= reading.of_page(board, slug, context["snapshot"], {**request.GET.dict(), **where})
+    context: Context = {
+        **values,
+        **page_snapshot.of_page(board, slug, snapshot, {**request.GET.dict(), **where}),
+    }
     if tab == "board" and visit.may("act") and not visit.is_attached:
-        context["first_step"] = first_step(request, context["snapshot"]["sandbox"]["template"])
+        context["first_step"] = first_step(request, snapshot["sandbox"]["template"])
     if visit.cluster is not None and tab == "journal" and visit.may("reset"):
         context["records"] = ownership.records_of(slug)
         context["undo_points"] = reset_undo.open_points(visit.cluster)
@@ -54,22 +61,24 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
 
 @require_GET
 def part(request: HttpRequest, slug: str, name: str) -> HttpResponse:
-    """Show a panel, or the table twin of a page; the page polls it every two seconds while it is open."""
+    """Show a panel, or the table twin of a page, as a partial.
+
+    The page polls it every two seconds while it is open.
+    """
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
     board = _shown(PARTS.get(name) or BOARDS.get(name), visit)
     template = PARTS[name].template if name in PARTS else getattr(board, "twin", None)
     if template is None:
         raise Http404
-    context = shell(request, visit, name, wake=False)
+    values = shell(request, visit, name, wake=False)
     if "at" in request.GET and board.replayed:
-        return replay.part(request, board, template, context)
-    context |= reading.of_page(board, slug, context["snapshot"], request.GET)
-    return render(request, template, context)
+        return replay.part(request, board, template, values)
+    return render(request, template, {**values, **page_snapshot.of_page(board, slug, values["snapshot"], request.GET)})
 
 
 @require_GET
 def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
-    """Show the answer to a question as a partial; a refusal is shown in its place."""
+    """Show the answer to a question as a partial, or the refusal in its place."""
     requester = visitor.of_request(request)
     visit = policy.visit_at(requester, slug, "see")
     try:
@@ -94,7 +103,10 @@ def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 
 @require_POST
 def actions(request: HttpRequest, slug: str) -> HttpResponse:
-    """Carry out one action: 204 with its event number, or the sentence beside the field."""
+    """Execute one action.
+
+    The status is 204, with the event number in a header; a refusal is a partial for the form.
+    """
     requester = visitor.of_request(request)
     try:
         seq = visitor_actions.act(requester, slug, forms.fields_of(request.POST))
@@ -105,8 +117,27 @@ def actions(request: HttpRequest, slug: str) -> HttpResponse:
     return answer
 
 
-def shell(request: HttpRequest, visit: policy.Visit, tab: str, *, wake: bool = True) -> dict[str, Any]:
-    """Return the context of every page of a sandbox.  A visitor who may act wakes a sleeping one."""
+class Shell(TypedDict):
+    """The template values that every page of a sandbox has."""
+
+    sandbox: Sandbox | Cluster
+    place_label: str
+    root: str
+    api: str
+    snapshot: Snapshot
+    can: dict[str, bool]
+    role: str
+    tab: str
+    attached: bool
+    begun_lab: Lab | None
+    expires_at: datetime | None
+
+
+def shell(request: HttpRequest, visit: policy.Visit, tab: str, *, wake: bool = True) -> Shell:
+    """Return the template values that every page of a sandbox has.
+
+    With `wake`, a visitor who may act wakes a sleeping sandbox.
+    """
     slug = visit.sandbox.slug
     attached_clusters.demand(visit)
     port = engine.port()
@@ -153,14 +184,17 @@ def _troubles(row: SandboxRow) -> str:
 
 
 def _shown(page: BoardPage | Part | None, visit: policy.Visit) -> BoardPage | Part:
-    """Return the page or part, if it exists and can be drawn for this visit."""
+    """Return the page or part.  Raises Http404 if it does not exist, or does not support attached clusters."""
     if page is None or (visit.is_attached and not page.attached):
         raise Http404
     return page
 
 
 def _wake(slug: str) -> None:
-    """Wake the sandbox.  One that cannot be opened is shown with the reason, and its settings can delete it."""
+    """Wake the sandbox.
+
+    If it cannot be opened (409), return: the page shows the reason, and its settings can delete it.
+    """
     try:
         engine.answer(engine.port().wake(slug), engine.OPENING_PATIENCE_S)
     except ActionRefused as refused:
@@ -169,9 +203,8 @@ def _wake(slug: str) -> None:
 
 
 def refusal_beside(request: HttpRequest, refused: Exception) -> HttpResponse:
-    """The sentence as a partial, for where the form is."""
+    """Return the refusal as a partial that is shown beside the form."""
     status, texts = refusals.describe(refused)
     if status == 404 and isinstance(refused, ActionRefused):
-        status = 422  # what the form names is unknown, the address is not: the sentence stands beside the field
-    context = {"status": status, "message": texts.pop("error"), **texts}
-    return render(request, REFUSAL, context, status=status)
+        status = 422  # the form names an unknown object; the address is valid, so the sentence is beside the field
+    return render(request, REFUSAL, refusals.beside(status, texts), status=status)

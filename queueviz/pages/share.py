@@ -3,7 +3,6 @@
 Pages at `/e/` may be framed by any site: they read and set no cookie, and show only the recording.
 """
 
-from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from csp.decorators import csp_replace
@@ -21,13 +20,15 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from queueviz import refusals
 from queueviz.access import policy, visitor
 from queueviz.boards.js_texts import texts
+from queueviz.boards.page import Context
 from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.links import branching, byte_ranges, recipe_links, share_links, share_recordings
 from queueviz.links.share_links import Share, Shown
 from queueviz.models import Sandbox
-from queueviz.pages import linked
+from queueviz.pages import live_links
 from queueviz.sandboxes import lab_files, visitor_actions
 from queueviz.slugs import api_of, root_of
+from queueviz.texts import Texts
 from queueviz.whole_numbers import whole
 from sandbox.kernel.errors import ActionRefused
 
@@ -36,12 +37,12 @@ LEAST_WIDTH = 320
 SIZE_DIGITS = 5
 AROUND, LIVES = 500, 30  # events on both sides, and days: what the form offers
 KINDS = (
-    ("live", _("Live, read only"), _("They watch this sandbox as it runs.")),
-    ("range", _("A range as a recording"), _("They play, scrub and pause. No broker runs.")),
-    ("fork", _("Fork your own"), _("They get a sandbox that starts at this event.")),
-    ("recipe", _("A recipe"), _("They make the same run again, from its seed.")),
+    ("live", _("Live, read only"), _("Viewers watch this sandbox while it runs.")),
+    ("range", _("A range as a recording"), _("Viewers play, scrub and pause. No broker runs.")),
+    ("fork", _("Copy to my sandboxes"), _("Viewers get a sandbox that starts at this event.")),
+    ("recipe", _("A reproducible link"), _("Viewers repeat the same run from its seed.")),
 )
-WORDS: dict[str, Any] = {
+WORDS: Texts = {
     "share.first": _("First event"),
     "share.last": _("Last event"),
     "share.at": _("Opens at"),
@@ -60,11 +61,11 @@ RECORDING = "application/vnd.queueviz.recording"
 
 @require_http_methods(["GET", "POST"])
 def share(request: HttpRequest, slug: str) -> HttpResponse:
-    """The form and the list of links; POST makes one and shows its address, once."""
+    """Show the form and the list of links.  POST makes a link and shows its address, once."""
     requester = visitor.of_request(request)
     sandbox = policy.sandbox_for(requester, slug, "share")
     newest = share_links.newest(slug)
-    context: dict[str, Any] = {
+    context: Context = {
         "sandbox": sandbox,
         "root": root_of(slug),
         "newest": newest,
@@ -74,31 +75,31 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
         "texts": texts(WORDS | PLAYER_WORDS),
         "config": {"api": api_of(slug), "newest": newest},
     }
+    status = 200
     if request.method == "POST":
         try:
             is_recipe = request.POST.get("kind") == "recipe"
             context |= _recipe(request, sandbox) if is_recipe else _link(request, requester, sandbox)
         except ActionRefused as refused:
             status, refusal = refusals.describe(refused)
-            context["refused"] = {"status": status, "message": refusal.pop("error"), **refusal}
-    status = context["refused"]["status"] if "refused" in context else 200
+            context["refused"] = refusals.beside(status, refusal)
     return render(request, "queueviz/pages/share.html", context | _list(sandbox), status=status)
 
 
 @require_GET
 def links(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the list alone; the page polls it while a recording is being made."""
+    """Show only the list of links, as a partial.  The page polls it while a recording is being made."""
     sandbox = policy.sandbox_for(visitor.of_request(request), slug, "share")
     return render(request, "queueviz/partials/share_links.html", {"sandbox": sandbox} | _list(sandbox))
 
 
 @require_GET
 def lab(request: HttpRequest, slug: str) -> HttpResponse:
-    """Return a Python file: the run up to event `at`, or up to now, as a lab to be filled in."""
+    """Return the run up to event `at`, or up to now, as a Python file with a draft of a lab."""
     sandbox = policy.sandbox_for(visitor.of_request(request), slug, "share")
     at = whole(request.GET.get("at", "")) if request.GET.get("at") else share_links.newest(slug)
     if at is None:
-        raise ActionRefused(422, "{field} is a number.", "Write digits alone.", field="at")
+        raise ActionRefused(422, "{field} must be a number.", "Use digits only.", field="at")
     visitor_actions.ACTIONS.demand(policy.counted_as(visitor.of_request(request)))
     named = f'attachment; filename="{sandbox.slug}_lab.py"'
     return HttpResponse(lab_files.text_of(slug, at), content_type=PYTHON, headers={"Content-Disposition": named})
@@ -118,7 +119,7 @@ def shared(request: HttpRequest, secret: str) -> HttpResponseBase:
     """Show the target of a link: a recording, the sandbox itself, or the question whether to branch from it."""
     link = _opened(request, secret)
     if link.kind == share_links.LIVE:
-        return linked.through(request, link, secret)
+        return live_links.through(request, link, secret)
     if link.kind == share_links.FORK:
         return render(request, "queueviz/pages/fork.html", {"link": link, "secret": secret})
     address = _absolute(request, "shared", secret)
@@ -135,7 +136,7 @@ def shared(request: HttpRequest, secret: str) -> HttpResponseBase:
 
 @require_POST
 def fork(request: HttpRequest, secret: str) -> HttpResponse:
-    """A branch of the receiver's own, with the limits of any new sandbox."""
+    """Create a branch of the visitor from a fork link and redirect to it.  The limits are those of any new sandbox."""
     link = _opened(request, secret)
     if link.kind != share_links.FORK:
         raise Http404
@@ -147,9 +148,9 @@ def fork(request: HttpRequest, secret: str) -> HttpResponse:
 @xframe_options_exempt
 @require_GET
 def embedded(request: HttpRequest, secret: str, part: str) -> HttpResponseBase:
-    """A part of the player for pages of other sites.  No context processor runs: they would read cookies."""
+    """Show a part of the player for pages of other sites.  No context processor runs: they would read cookies."""
     if part not in PARTS:
-        raise Http404(f"There is no part {part!r}. There are: {', '.join(PARTS)}.")
+        raise Http404(f"No part {part!r}. Parts are: {', '.join(PARTS)}.")
     link = _recorded(request, secret)
     with translation.override(link.shown.language):
         player = _player(link, "embedded-recording", secret) | {"part": part}
@@ -167,7 +168,7 @@ def embedded(request: HttpRequest, secret: str, part: str) -> HttpResponseBase:
 @never_cache
 @require_GET
 def recording(request: HttpRequest, secret: str) -> HttpResponse:
-    """The bytes of a link's recording, whole or by ranges."""
+    """Return the bytes of a link's recording, whole or by ranges."""
     link = _recorded(request, secret, note=False)
     if not link.is_ready:
         raise Http404("This recording is being made. Try again in a moment.")
@@ -176,7 +177,7 @@ def recording(request: HttpRequest, secret: str) -> HttpResponse:
 
 @require_GET
 def oembed(request: HttpRequest) -> HttpResponse:
-    """Return oEmbed 1.0, type `rich`, for addresses of share links; raises Http404 for any other."""
+    """Return oEmbed 1.0, type `rich`, for the address of a share link.  Raises Http404 for any other address."""
     if request.GET.get("format", "json") != "json":
         return JsonResponse({"error": "Only the format json is there."}, status=501)
     secret = _secret_of(request, request.GET.get("url", ""))
@@ -198,8 +199,8 @@ def oembed(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _list(sandbox: Sandbox) -> dict[str, Any]:
-    """Return rows of the list (link, validity, state of its recording), and whether one is being made."""
+def _list(sandbox: Sandbox) -> Context:
+    """Return rows of the list (link, validity, state of its recording), and whether a recording is being made."""
     rows = [
         {
             "link": link,
@@ -220,7 +221,7 @@ def _state(link: Share) -> str:
 
 
 def _recorded(request: HttpRequest, secret: str, *, note: bool = True) -> Share:
-    """A link to a recording; raises Http404 for any other."""
+    """Return the link to a recording with this secret.  Raises Http404 for any other link."""
     link = _opened(request, secret, note=note)
     if link.kind != share_links.RANGE:
         raise Http404
@@ -234,8 +235,8 @@ def _opened(request: HttpRequest, secret: str, *, note: bool = True) -> Share:
     return link
 
 
-def _player(link: Share, route: str, secret: str) -> dict[str, Any]:
-    """Return the values the page's script passes to the player."""
+def _player(link: Share, route: str, secret: str) -> Context:
+    """Return the values that the page's script passes to the player."""
     shown = link.shown
     return {
         "url": reverse(route, args=[secret]),
@@ -246,18 +247,18 @@ def _player(link: Share, route: str, secret: str) -> dict[str, Any]:
     }
 
 
-def _recipe(request: HttpRequest, sandbox: Sandbox) -> dict[str, Any]:
-    """Return the link and the test of a recipe, which is not stored."""
+def _recipe(request: HttpRequest, sandbox: Sandbox) -> Context:
+    """Return the reproducible link and its test in Python.  Neither is stored."""
     branching.demand_answers_given(policy.visit_at(visitor.of_request(request), sandbox.slug, "share"))
     recipe = recipe_links.make(sandbox.slug, _number(request, "first"), _number(request, "at"))
     return {"url": request.build_absolute_uri(recipe.address), "test": recipe.test}
 
 
-def _link(request: HttpRequest, requester: visitor.Visitor, sandbox: Sandbox) -> dict[str, Any]:
-    """A new link, as the page shows it, once."""
+def _link(request: HttpRequest, requester: visitor.Visitor, sandbox: Sandbox) -> Context:
+    """Make the link that the form requests and return the values that show it, once."""
     secret = _make(request, requester, sandbox)
     made = share_links.find(requester, secret)
-    shown = {"made": made, "url": _absolute(request, "shared", secret)}
+    shown: Context = {"made": made, "url": _absolute(request, "shared", secret)}
     if made.kind != share_links.RANGE:
         return shown
     share_recordings.begin(made)
@@ -266,14 +267,16 @@ def _link(request: HttpRequest, requester: visitor.Visitor, sandbox: Sandbox) ->
 
 
 def _make(request: HttpRequest, requester: visitor.Visitor, sandbox: Sandbox) -> str:
-    """The secret of the link the form asks for."""
+    """Make the link that the form requests and return its secret."""
     label, days, kind = request.POST.get("label", ""), _number(request, "days"), request.POST.get("kind", "range")
     if kind == "live":
         return share_links.make_live(requester, sandbox, label=label, days=days)
     if kind == "fork":
         return share_links.make_fork(requester, sandbox, _number(request, "at"), label=label, days=days)
     if kind != "range":
-        raise ActionRefused(422, "A link is live, to a range, or to fork from.", "Choose one of these.", field="kind")
+        raise ActionRefused(
+            422, "A share link is live, a range, or a copy.", "Choose one of these values.", field="kind"
+        )
     share_recordings.demand_room()
     share_links.sweep()
     return share_links.make(requester, sandbox, _shown(request), label=label, days=days)
@@ -294,7 +297,7 @@ def _shown(request: HttpRequest) -> Shown:
 def _number(request: HttpRequest, field: str) -> int:
     number = whole(request.POST.get(field, "").strip())
     if number is None:
-        raise ActionRefused(422, "{field} is a number.", "Write digits alone.", field=field)
+        raise ActionRefused(422, "{field} must be a number.", "Use digits only.", field=field)
     return number
 
 
@@ -303,8 +306,8 @@ def _size(request: HttpRequest, field: str, otherwise: int) -> int:
     return otherwise if size is None else size
 
 
-def _offered(request: HttpRequest, newest: int) -> dict[str, Any]:
-    """Return the form's initial values: around the event of the address, else the newest 1,000 events."""
+def _offered(request: HttpRequest, newest: int) -> Context:
+    """Return the form's initial values: events around the one in the query, else the newest 1,000 events."""
     at = whole(request.GET.get("at", ""))
     if at is None or at > newest:
         first = max(0, newest - 2 * AROUND)
@@ -318,13 +321,16 @@ def _absolute(request: HttpRequest, route: str, *args: str) -> str:
 
 
 def _frame(request: HttpRequest, secret: str, part: str, width: int, height: int) -> str:
-    """The element for an article."""
+    """Return the HTML element that embeds a part of the player in an article."""
     context = {"url": _absolute(request, "embedded", secret, part), "width": width, "height": height}
     return render_to_string("queueviz/partials/embed_frame.html", context).strip()
 
 
 def _secret_of(request: HttpRequest, url: str) -> str:
-    """Return the secret in a share link of this server: http or https, with the host of the request."""
+    """Return the secret in a share link of this server: http or https, with the host of the request.
+
+    Raises Http404 for any other address.
+    """
     try:
         parts = urlsplit(url)
         is_ours = parts.scheme in ("http", "https") and parts.netloc.lower() == request.get_host().lower()

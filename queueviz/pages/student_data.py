@@ -1,6 +1,4 @@
-"""Data stored about a student: shown, exported and deleted, by the student or the teacher; and of a whole course."""
-
-from typing import Any
+"""Pages that show, export and delete the data of a student, and that delete a whole course."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -10,9 +8,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from queueviz.access import policy, visitor
-from queueviz.courses import belongings, exporting, forgetting, joining, releases, retention
+from queueviz.courses import deletion, exporting, joining, releases, retention, student_records
+from queueviz.courses.course_access import CourseVisit, visit_course
 from queueviz.courses.models import Enrolment
-from queueviz.courses.visits import CourseVisit, visit_course
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS
 
@@ -22,14 +20,17 @@ CONFIRMED = "delete"
 @never_cache
 @require_http_methods(["GET", "POST"])
 def own(request: HttpRequest, slug: str) -> HttpResponse:
-    """The student's own.  POST with `confirm=delete`: gone, and out of the course."""
+    """Show a student's own data.
+
+    POST with `confirm=delete` deletes the data and removes the student from the course.
+    """
     requester = visitor.of_request(request)
     visit = visit_course(requester, slug, "see")
     enrolment = _own(visit)
     if request.method == "GET":
         return _shown(request, visit, enrolment, reverse("course-data", args=[slug]))
     _demand_confirmed(request)
-    forgetting.forget(requester, enrolment)
+    deletion.forget(requester, enrolment)
     joining.leave(requester, visit.course)
     return redirect("join")
 
@@ -52,7 +53,7 @@ def student(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     if request.method == "GET":
         return _shown(request, visit, enrolment, reverse("course-student-data", args=[slug, number]))
     _demand_confirmed(request)
-    forgetting.forget(requester, enrolment)
+    deletion.forget(requester, enrolment)
     return redirect("course", slug)
 
 
@@ -66,7 +67,7 @@ def student_export(request: HttpRequest, slug: str, number: int) -> HttpResponse
 @never_cache
 @require_http_methods(["GET", "POST"])
 def course(request: HttpRequest, slug: str) -> HttpResponse:
-    """The whole course.  POST with `confirm=delete`."""
+    """Show what the deletion of a course removes.  POST with `confirm=delete` deletes the course."""
     requester = visitor.of_request(request)
     visit = visit_course(requester, slug, "grade")
     if request.method == "GET":
@@ -81,13 +82,13 @@ def course(request: HttpRequest, slug: str) -> HttpResponse:
             },
         )
     _demand_confirmed(request)
-    forgetting.forget_course(requester, visit.course)
+    deletion.forget_course(requester, visit.course)
     return redirect("course-new")
 
 
 def _own(visit: CourseVisit) -> Enrolment:
     if visit.enrolment is None:
-        raise ActionRefused(409, "A teacher has no place in the course.", "Choose a student of the roster.")
+        raise ActionRefused(409, "A teacher has no place in the course.", "Choose a student from the roster.")
     return visit.enrolment
 
 
@@ -98,13 +99,13 @@ def _of_course(visit: CourseVisit, number: int) -> Enrolment:
 def _demand_confirmed(request: HttpRequest) -> None:
     if request.POST.get("confirm") != CONFIRMED:
         raise ActionRefused(
-            422, "This cannot be undone, and was not confirmed.", "Tick the box first.", field="confirm"
+            422, "The deletion cannot be undone and was not confirmed.", "Select the checkbox first.", field="confirm"
         )
 
 
 def _shown(request: HttpRequest, visit: CourseVisit, enrolment: Enrolment, address: str) -> HttpResponse:
-    owned = belongings.of(enrolment)
-    context: dict[str, Any] = {
+    owned = student_records.of(enrolment)
+    context: dict[str, object] = {
         "course": visit.course,
         "enrolment": enrolment,
         "teaches": visit.teaches,
@@ -114,7 +115,7 @@ def _shown(request: HttpRequest, visit: CourseVisit, enrolment: Enrolment, addre
             for submission in enrolment.submissions.order_by("begun_at")
         ],
         "sandboxes": len(owned.sandboxes),
-        "browsers": len(belongings.sessions_of([enrolment])),
+        "browsers": len(student_records.sessions_of([enrolment])),
         "kept_until": retention.kept_until(visit.course),
     }
     return render(request, "queueviz/pages/course_data.html", context)

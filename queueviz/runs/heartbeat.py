@@ -1,7 +1,7 @@
-"""The heartbeat of a worker: a file it holds locked and touches while it lives.
+"""The heartbeat of a pipeline worker: a file that the worker keeps locked and touches while it runs.
 
-The lock makes it the only one of its data home, and goes with the process, however that ends.  So when a worker has
-just begun, no worker executes any run marked as running.
+The lock allows one worker per data home and ends with the process, however that ends.  So when a worker has just
+begun, no worker executes any run marked as running.
 """
 
 import fcntl
@@ -16,7 +16,7 @@ FILE = "worker"
 
 
 class Heartbeat:
-    """The heartbeat of one worker.  Call `take` first, then `beat` now and then, and `stop` at the end."""
+    """The heartbeat of one worker.  Call `take` first, then `beat` in intervals, and `stop` at the end."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / FILE
@@ -24,7 +24,7 @@ class Heartbeat:
         self._beaten_s = 0.0
 
     def take(self) -> bool:
-        """Take the heartbeat.  False: another worker of this data home lives."""
+        """Lock the heartbeat file and return True.  Return False if another worker of this data home has it."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         file = self._path.open("a+")
         try:
@@ -44,7 +44,7 @@ class Heartbeat:
             os.utime(self._path)
 
     def stop(self) -> None:
-        """Release the heartbeat, so that readers need not wait until a beat is missed."""
+        """Release the heartbeat.  So readers need not wait for a missed beat."""
         if self._file is not None:
             self._file.truncate(0)
             self._file.close()
@@ -52,7 +52,7 @@ class Heartbeat:
 
 
 def is_beating(directory: Path) -> bool:
-    """Return whether a worker of this data home was alive within the last `LOST_AFTER_S` seconds."""
+    """Return True if a worker of this data home was alive within the last `LOST_AFTER_S` seconds."""
     try:
         status = (directory / FILE).stat()
     except OSError:

@@ -1,60 +1,70 @@
-"""The last good results of jobs, without running them: printed again, or named to a query."""
+"""The last successful results of jobs, printed again without running, or used as tables in a query."""
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
-from queueviz.runs import places
-from queueviz.runs.printed import lines_of
+from queueviz.runs import directories
+from queueviz.runs.text_tables import lines_of
 from sandbox.pipeline.jobs.job import WrongOption
-from sandbox.pipeline.results import Manifest, manifest_of
+from sandbox.pipeline.runs.results import Manifest, manifest_of
 
 SHOW = "show"
 SQL = "sql"
 
 
 def check_words(job: str, about: str | None) -> None:
-    """Check the word after the job's name.  Raises WrongOption."""
+    """Check the command's argument after the job's name.  Raises WrongOption."""
     from sandbox.pipeline.jobs import JOBS
     from sandbox.pipeline.jobs.sql import NO_QUERY
 
     if job == SHOW and (about is None or about not in JOBS):
         raise WrongOption(
-            ("Name the job whose result it is" if about is None else f"There is no job {about}")
-            + f". Jobs are: {', '.join(sorted(JOBS))}."
+            ("Name a job" if about is None else f"No job {about}") + f". Jobs are: {', '.join(sorted(JOBS))}."
         )
     if job == SQL and not (about or "").strip():
         raise WrongOption(NO_QUERY)
     if about is not None and job not in (SHOW, SQL):
-        raise WrongOption(f"{job} takes no {about}: its own options are written --option KEY=VALUE.")
+        raise WrongOption(f"{job} takes no argument {about}. Write its options as --option KEY=VALUE.")
 
 
 def directories_of(name: str) -> dict[str, str]:
-    """Return result directories by job, for jobs that have a result of this name in this data home."""
+    """Return the result directory by job, for the jobs with a result of this name in this data home."""
     from sandbox.pipeline.jobs import JOBS
 
-    results = {job: places.result_of(job, name) for job in JOBS}
+    results = {job: directories.result_of(job, name) for job in JOBS}
     return {job: str(out) for job, out in results.items() if manifest_of(out) is not None}
 
 
 def result_at(out: Path, job: str) -> Manifest:
-    """Raises WrongOption where there is none, CorruptRecord."""
+    """Return the manifest of the job's result in `out`.  Raises WrongOption if there is none, CorruptRecord."""
     made = manifest_of(out)
     if made is None or made.job != job:
-        raise WrongOption(f"There is no result of {job} in {out}. Run the job first: pipeline {job}.")
+        raise WrongOption(f"No result of {job} in {out}. Run the job first: pipeline {job}.")
     return made
 
 
 def lines_at(out: Path, made: Manifest, table: str | None, most: int) -> Iterator[str]:
-    """The tables as text, or one of them.  Raises WrongOption."""
+    """Yield the tables as text, or only `table`.  Raises WrongOption for an unknown table."""
     if table is not None and table not in made.tables:
         raise WrongOption(f"{made.job} has no table {table}. Tables are: {', '.join(made.tables)}.")
     for name in made.tables if table is None else [table]:
         yield from lines_of(out, name, made.tables[name], most)
 
 
-def row_of(out: Path, made: Manifest) -> dict[str, Any]:
-    """Return the result as JSON, as the end of a run reports it."""
+class StoredResult(TypedDict):
+    """A stored result, in the form of the last report of a run."""
+
+    run: str
+    state: str
+    tables: dict[str, int]
+    true_to: dict[str, int]
+    made_ms: int
+    out: str
+
+
+def row_of(out: Path, made: Manifest) -> StoredResult:
+    """Return the result for JSON, in the form of the last report of a run."""
     return {
         "run": made.run,
         "state": "done",

@@ -1,17 +1,17 @@
-"""Tables of the last good result, read with pyarrow: never more rows at a time than requested.
+"""Tables of a job's last successful result, read with pyarrow: never more rows at a time than requested.
 
-A new result may replace the one being read; then the read is repeated from the new one.
+If a new result replaces the one being read, the read is repeated from the new one.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from queueviz.runs import places
+from queueviz.runs import directories
 from sandbox.kernel.errors import CorruptRecord
-from sandbox.pipeline.results import Manifest, manifest_of
+from sandbox.pipeline.runs.results import Manifest, manifest_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,47 +21,50 @@ T = TypeVar("T")
 
 TRIES = 3
 BATCH_ROWS = 16_384
-WIDE = ("offset", "seq", "position")  # how columns end whose numbers may need 64 bits: strings in JSON
+WIDE = ("offset", "seq", "position")  # ends of names of columns with 64-bit numbers: strings in JSON
 
 
-class Rows(NamedTuple):
-    """`is_cut`: there are more."""
+class Rows(NamedTuple, Generic[T]):
+    """Rows of a table.  `is_cut`: the table has more."""
 
-    rows: list[dict[str, Any]]
+    rows: list[T]
     is_cut: bool
 
 
 class Result:
-    """One job's tables of one sandbox.  Iterating needs no lock: each reading begins with the newest manifest."""
+    """The tables of one job for one sandbox or course.
+
+    Readers need no lock: each read begins with the newest manifest.
+    """
 
     def __init__(self, job: str, slug: str) -> None:
         self.slug = slug
-        self._out = places.result_of(job, slug)
+        self._out = directories.result_of(job, slug)
         self.manifest = self._newest()
 
     @property
     def true_to(self) -> int | None:
-        """The last journal entry it is made from."""
+        """The number of the last journal entry that the job read, or None."""
         return None if self.manifest is None else self.manifest.true_to.get(self.slug)
 
     def columns(self, table: str) -> list[str]:
         return self._again(lambda dataset: list(dataset.schema.names), table, [])
 
     def batches(self, table: str, columns: Sequence[str], where: Any = None) -> list[pa.RecordBatch]:
-        """Return all matching rows, column by column, for arithmetic; `where` is an expression of pyarrow."""
+        """Return all matching rows as record batches with these columns.  `where` is an expression of pyarrow."""
         return self._again(
             lambda dataset: list(dataset.to_batches(columns=list(columns), filter=where, batch_size=BATCH_ROWS)),
             table,
             [],
         )
 
-    def rows(self, table: str, *, where: Any = None, most: int, after: int = 0) -> Rows:
-        """Return rows in the order of the table, after skipping `after` of them."""
-        return self._again(lambda dataset: _some(dataset, where, most, after), table, Rows([], False))
+    def rows(self, table: str, shape: type[T], *, where: Any = None, most: int, after: int = 0) -> Rows[T]:
+        """Return rows in the order of the table, after skipping `after` of them.  `shape`: the type of a row."""
+        return self._again(lambda dataset: _some(dataset, where, most, after), table, Rows[T]([], False))
 
-    def first(self, table: str, order: Sequence[str], *, where: Any = None, most: int) -> Rows:
-        """The rows that come first in that order; only so many are ever kept."""
-        return self._again(lambda dataset: _least(dataset, where, order, most), table, Rows([], False))
+    def first(self, table: str, shape: type[T], order: Sequence[str], *, where: Any = None, most: int) -> Rows[T]:
+        """Return the first `most` rows in the given order; memory holds no more.  `shape`: the type of a row."""
+        return self._again(lambda dataset: _least(dataset, where, order, most), table, Rows[T]([], False))
 
     def _newest(self) -> Manifest | None:
         try:
@@ -80,7 +83,7 @@ class Result:
             path = self._out / table.path
             try:
                 path.stat()
-                files = sorted(str(file) for file in path.rglob("*.parquet"))  # beside them lies what Spark noted
+                files = sorted(str(file) for file in path.rglob("*.parquet"))  # Spark's own files are beside them
                 return read(pyarrow.dataset.dataset(files, format="parquet")) if files else nothing
             except (OSError, ValueError) as error:  # of pyarrow both
                 before, self.manifest = self.manifest, self._newest()
@@ -89,8 +92,8 @@ class Result:
         return nothing
 
 
-def _some(dataset: Any, where: Any, most: int, after: int) -> Rows:
-    rows: list[dict[str, Any]] = []
+def _some(dataset: Any, where: Any, most: int, after: int) -> Rows[Any]:
+    rows: list[Any] = []
     for batch in dataset.to_batches(filter=where, batch_size=BATCH_ROWS):
         skipped = min(after, batch.num_rows)
         after -= skipped
@@ -100,10 +103,10 @@ def _some(dataset: Any, where: Any, most: int, after: int) -> Rows:
     return Rows(rows[:most], len(rows) > most)
 
 
-def _least(dataset: Any, where: Any, order: Sequence[str], most: int) -> Rows:
+def _least(dataset: Any, where: Any, order: Sequence[str], most: int) -> Rows[Any]:
     """Return the first rows in this order.
 
-    Their end is found from the order's columns; only rows up to it are read whole.
+    The last of them is found from the columns of the order; then only rows up to it are read whole.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -126,7 +129,7 @@ def _least(dataset: Any, where: Any, order: Sequence[str], most: int) -> Rows:
 
 
 def equals(**values: object) -> Any:
-    """Return the expression that each of these columns has its value; None matches any value."""
+    """Return the pyarrow expression that each of these columns has its value.  A value of None matches any."""
     from pyarrow import dataset
 
     condition = None
@@ -137,8 +140,8 @@ def equals(**values: object) -> Any:
     return condition
 
 
-def plain(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield rows for JSON: numbers that a browser would round are strings."""
+def plain(rows: Sequence[Mapping[str, object]]) -> Iterator[dict[str, object]]:
+    """Yield the rows for JSON: numbers that a browser would round become strings."""
     for row in rows:
         yield {
             name: str(value) if isinstance(value, int) and name.endswith(WIDE) else value for name, value in row.items()

@@ -1,29 +1,31 @@
-"""The worker: takes runs in the order of their requests, and has one warm Spark child carry them out.
+"""The pipeline worker: it takes runs in the order of their requests, and one warm Spark child executes them.
 
 The child starts with the first run and is closed after a while without requests.  Any end of a run also ends its
-row: no row is "at work" while no worker is.
+row: no row is `running` while no worker executes it.
 """
 
 import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple, Protocol
+from types import MappingProxyType
+from typing import NamedTuple, Protocol
 
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError, close_old_connections, models
 from django.utils import timezone
 from django.utils.translation import override
 
 from queueviz.models import PipelineRun
-from queueviz.runs import places, sentences
+from queueviz.runs import directories, worker_errors
 from queueviz.runs.heartbeat import Heartbeat
+from queueviz.texts import Text
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import SandboxError
-from sandbox.pipeline.launch import ENDED, Order
-from sandbox.pipeline.results import manifest_of
+from sandbox.pipeline.runs.launch import ENDED, Order, Report
+from sandbox.pipeline.runs.results import manifest_of
 
 log = logging.getLogger(__name__)
 
@@ -44,16 +46,26 @@ class Child(Protocol):
     def exit_code(self) -> int | None: ...
     def order(self, order: Order) -> None: ...
     def cancel(self, run: str) -> None: ...
-    def reports(self) -> Iterator[dict[str, Any]]: ...
+    def reports(self) -> Iterator[Report]: ...
     def kill(self) -> None: ...
     def close(self) -> None: ...
 
 
 class Said(NamedTuple):
-    """A line of a child; None: it has ended."""
+    """A report of a child process.  `report` None: the child has ended."""
 
     child: Child
-    report: dict[str, Any] | None
+    report: Report | None
+
+
+class Outcome(NamedTuple):
+    """The end of a run, as written into its row."""
+
+    state: State
+    why: Text = ""
+    values: Mapping[str, object] = MappingProxyType({})
+    tables: Mapping[str, int] = MappingProxyType({})
+    true_to: int | None = None
 
 
 class Current:
@@ -64,14 +76,17 @@ class Current:
     def __init__(self, pk: int, order: Order, now_s: float) -> None:
         self.pk, self.order, self.began_s = pk, order, now_s
         self.cancelled_s: float | None = None
-        self.why: Any = ""
-        self.values: dict[str, Any] = {}
-        self.outcome: dict[str, Any] | None = None
+        self.why: Text = ""
+        self.values: Mapping[str, object] = {}
+        self.outcome: Outcome | None = None
         self.is_heard = False  # the child has said something of it
 
 
 class Worker:
-    """`open_child` starts a process that writes its words into the file it is given; it may raise SandboxError."""
+    """A pipeline worker.
+
+    `open_child` starts a process that writes its output into the given file; it may raise SandboxError.
+    """
 
     def __init__(
         self,
@@ -91,17 +106,17 @@ class Worker:
         self._is_used = False  # the child has carried something out
 
     def begin(self) -> bool:
-        """Take the heartbeat.
+        """Take the heartbeat and return True.  Return False if another worker is alive.
 
-        False: another worker lives.  Runs that an earlier worker left active are closed as failed.
+        Runs that an earlier worker left active are closed as failed.
         """
         if not self.heartbeat.take():
             return False
-        _close(PipelineRun.objects.filter(state=State.RUNNING), State.FAILED, sentences.WORKER_ENDED)
+        _close(PipelineRun.objects.filter(state=State.RUNNING), Outcome(State.FAILED, worker_errors.WORKER_ENDED))
         return True
 
     def run(self, over: Callable[[], bool]) -> None:
-        """Take turns until `over`.  A database that fails for a moment is asked again."""
+        """Take turns until `over` returns True.  If the database fails for a moment, the turn is repeated."""
         while not over():
             try:
                 close_old_connections()
@@ -127,9 +142,9 @@ class Worker:
         return self._now() - self._used_s >= self._limits.pipeline_idle_s
 
     def end(self) -> None:
-        """The run at work is given up."""
+        """End the worker: fail the current run, close the child, and release the heartbeat."""
         if self._current is not None:
-            self._finish(State.FAILED, sentences.WORKER_STOPPED)
+            self._finish(Outcome(State.FAILED, worker_errors.WORKER_STOPPED))
         if self._child is not None:
             self._child.kill()
             self._let_go(END_WITHIN_S)
@@ -156,20 +171,20 @@ class Worker:
             current.is_heard = True
             self._hear_of(current, received.report)
 
-    def _hear_of(self, current: Current, report: dict[str, Any]) -> None:
+    def _hear_of(self, current: Current, report: Report) -> None:
         if report["state"] in ENDED:
             self._is_used = True
             self._ended(current, report)
         elif "tasks" in report:
             _row(current).update(stage=report["stage"], tasks_done=report["done"], tasks=report["tasks"])
 
-    def _ended(self, current: Current, report: dict[str, Any]) -> None:
+    def _ended(self, current: Current, report: Report) -> None:
         if report["state"] == "done":
-            self._finish(State.DONE, tables=report["tables"], true_to=_true_to(current))
+            self._finish(Outcome(State.DONE, tables=report["tables"], true_to=_true_to(current)))
         elif current.cancelled_s is not None:  # whatever Spark makes of it
-            self._finish(State.CANCELLED, current.why, **current.values)
+            self._finish(Outcome(State.CANCELLED, current.why, current.values))
         else:
-            self._finish(State(report["state"]), report.get("why", ""))
+            self._finish(Outcome(State(report["state"]), report.get("why", "")))
 
     def _look_at(self, current: Current) -> None:
         now_s = self._now()
@@ -178,15 +193,15 @@ class Worker:
                 log.warning("run %s does not end: its process is killed", current.order.run)
                 self._child.kill()
                 self._let_go()
-                self._finish(State.CANCELLED, current.why, **current.values)
+                self._finish(Outcome(State.CANCELLED, current.why, current.values))
             return
         wish = PipelineRun.objects.filter(pk=current.pk).values_list("cancel_asked", flat=True).first()
         if wish is None or wish:  # the sandbox is gone, or a visitor cancelled it
             self._cancel(current)
         elif now_s - current.began_s >= self._limits.pipeline_run_s:
-            self._cancel(current, sentences.LATE, minutes=f"{self._limits.pipeline_run_s / 60:g}")
+            self._cancel(current, worker_errors.LATE, minutes=f"{self._limits.pipeline_run_s / 60:g}")
 
-    def _cancel(self, current: Current, reason: Any = "", /, **values: Any) -> None:
+    def _cancel(self, current: Current, reason: Text = "", /, **values: object) -> None:
         current.cancelled_s, current.why, current.values = self._now(), reason, values
         if self._child is not None:
             try:
@@ -195,7 +210,7 @@ class Worker:
                 self._died()
 
     def _take(self) -> bool:
-        """The oldest run that waits is ours, unless it is cancelled in this moment."""
+        """Start the oldest queued run, unless it was just cancelled.  Return False if no run is queued."""
         run = PipelineRun.objects.filter(state=State.QUEUED).select_related("sandbox").order_by("pk").first()
         if run is None:
             return False
@@ -206,24 +221,24 @@ class Worker:
 
     def _start(self, run: PipelineRun) -> None:
         slug = run.sandbox.slug
-        sources = places.sources_of(slug)
-        out = str(places.result_of(run.job, slug))
-        sealed = places.sealed_of(sources.stores) if sources is not None else {}
+        sources = directories.sources_of(slug)
+        out = str(directories.result_of(run.job, slug))
+        sealed = directories.sealed_of(sources.stores) if sources is not None else {}
         order = Order(run.run, run.job, *(sources or ({}, {})), out, run.options, sealed)
         self._current = Current(run.pk, order, self._now())
         if sources is None:
-            return self._finish(State.FAILED, sentences.NO_SANDBOX)
+            return self._finish(Outcome(State.FAILED, worker_errors.NO_SANDBOX))
         try:
             self._warm().order(order)
         except SandboxError as error:
-            self._finish(State.FAILED, str(error))
+            self._finish(Outcome(State.FAILED, str(error)))
         except OSError as error:
             self._let_go()
-            self._finish(State.FAILED, sentences.NOT_STARTED, why=error.strerror or str(error))
+            self._finish(Outcome(State.FAILED, worker_errors.NOT_STARTED, {"why": error.strerror or str(error)}))
         return None
 
     def _warm(self) -> Child:
-        """The child there is, or a new one."""
+        """Return the running child, or start one."""
         if self._child is not None and not self._child.is_alive:
             self._let_go()
         if self._child is None:
@@ -249,17 +264,17 @@ class Worker:
         if current is None or child is None:
             return None
         if current.cancelled_s is not None:
-            return self._finish(State.CANCELLED, current.why, **current.values)
+            return self._finish(Outcome(State.CANCELLED, current.why, current.values))
         code = _exit_code(child)
         if self._is_used and not current.is_heard and not code:  # it had ended before it could hear of this one
             _row(current).update(state=State.QUEUED, started_at=None)
             self._current = None
             return None
         if b"OutOfMemoryError" in self._last_words():
-            return self._finish(State.FAILED, sentences.NO_MEMORY)
+            return self._finish(Outcome(State.FAILED, worker_errors.NO_MEMORY))
         if code < 0:
-            return self._finish(State.FAILED, sentences.KILLED, signal=-code)
-        return self._finish(State.FAILED, sentences.DIED, code=code)
+            return self._finish(Outcome(State.FAILED, worker_errors.KILLED, {"signal": -code}))
+        return self._finish(Outcome(State.FAILED, worker_errors.DIED, {"code": code}))
 
     def _last_words(self) -> bytes:
         try:
@@ -269,37 +284,24 @@ class Worker:
         except OSError:
             return b""
 
-    def _finish(
-        self,
-        state: State,
-        why: Any = "",
-        /,
-        *,
-        tables: dict[str, int] | None = None,
-        true_to: int | None = None,
-        **values: Any,
-    ) -> None:
+    def _finish(self, outcome: Outcome) -> None:
         self._used_s = self._now()
         if self._current is not None and self._current.outcome is None:
-            self._current.outcome = {
-                "state": state,
-                "why": why,
-                "values": values,
-                "tables": tables or {},
-                "true_to": true_to,
-            }
+            self._current.outcome = outcome
             self._settle(self._current)
 
     def _settle(self, current: Current) -> None:
         """Write the outcome into the row.  If the database fails now, the next turn retries."""
-        if not _close(_row(current), **current.outcome or {}) and not _exists(current):
+        outcome = current.outcome
+        assert outcome is not None, "it has ended"
+        if not _close(_row(current), outcome) and not _exists(current):
             for made in (current.order.out, *current.order.sealed.values()):  # its sandbox was deleted while it ran
                 shutil.rmtree(made, ignore_errors=True)
         self._current = None
-        log.info("run %s of %s: %s", current.order.run, current.order.job, (current.outcome or {}).get("state"))
+        log.info("run %s of %s: %s", current.order.run, current.order.job, outcome.state)
 
     def _let_go(self, patience_s: float = 0.0) -> None:
-        """Close the child in a thread, at most `patience_s` waited for."""
+        """Close the child in a thread, and wait at most `patience_s` for it."""
         child, self._child = self._child, None
         if child is not None:
             closing = threading.Thread(target=child.close)
@@ -308,12 +310,12 @@ class Worker:
                 closing.join(patience_s)
 
 
-def _row(current: Current) -> Any:
+def _row(current: Current) -> models.QuerySet[PipelineRun]:
     return PipelineRun.objects.filter(pk=current.pk, state=State.RUNNING)
 
 
 def _exit_code(child: Child) -> int:
-    """Return the exit code, after a short wait: the child's last line may arrive before its end."""
+    """Return the child's exit code, after a short wait: its last line may arrive before its end."""
     ends_s = time.monotonic() + LOOK_EVERY_S
     while child.exit_code is None and time.monotonic() < ends_s:
         time.sleep(0.01)
@@ -324,14 +326,21 @@ def _exists(current: Current) -> bool:
     return PipelineRun.objects.filter(pk=current.pk).exists()
 
 
-def _close(rows: Any, state: State, why: Any = "", values: dict[str, Any] | None = None, **more: Any) -> int:
+def _close(rows: models.QuerySet[PipelineRun], outcome: Outcome) -> int:
     with override(None):
-        text = str(why)
-    return int(rows.update(state=state, ended_at=timezone.now(), why=text, why_values=values or {}, **more))
+        text = str(outcome.why)
+    return rows.update(
+        state=outcome.state,
+        ended_at=timezone.now(),
+        why=text,
+        why_values=dict(outcome.values),
+        tables=dict(outcome.tables),
+        true_to=outcome.true_to,
+    )
 
 
 def _true_to(current: Current) -> int | None:
-    """Return the last event of the current manifest: the run may have had nothing new to read."""
+    """Return the last event in the current manifest, since the run may have had nothing new to read.  None: unknown."""
     try:
         manifest = manifest_of(Path(current.order.out))
     except SandboxError:

@@ -1,1 +1,1 @@
-"""Sandboxes of visitors: making, owning, acting, and what they begin with."""
+"""Sandboxes of visitors: creation, ownership, actions, and initial histories."""

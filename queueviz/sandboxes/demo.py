@@ -1,4 +1,4 @@
-"""Actions of unauthenticated clients on the demo: three buttons, rarely, and each is undone after a while."""
+"""Actions of unauthenticated visitors on the demo: three buttons, rate-limited, each undone after a while."""
 
 import logging
 import threading
@@ -26,7 +26,10 @@ _healing: set[Action] = set()  # what a timer waits to do: of each one, however 
 
 
 def admit(visitor: Visitor, action: Action) -> Action:
-    """The action as the demo allows it: send, slow or crash, in fixed sizes.  Raises `Forbidden` or 429."""
+    """Return the action as the demo allows it: send, slow or crash, in fixed sizes.
+
+    Raises `Forbidden`, or ActionRefused (429).
+    """
     if isinstance(action, SendMessages):
         allowed: Action = SendMessages(topic=action.topic, count=min(action.count or MOST_MESSAGES, MOST_MESSAGES))
     elif isinstance(action, ChangeActor):
@@ -34,13 +37,13 @@ def admit(visitor: Visitor, action: Action) -> Action:
     elif isinstance(action, CrashActor):
         allowed = action
     else:
-        raise Forbidden("This sandbox is everybody's. Start one of your own: there you may do anything.")
+        raise Forbidden("This sandbox is shared by all visitors. Start your own sandbox: there you can do anything.")
     PRESSES.demand(counted_as(visitor))
     return allowed
 
 
 def heal_later(action: Action) -> None:
-    """The engine has done it: only now is there something to mend."""
+    """Schedule the action that undoes this one.  Called after the engine has executed the action."""
     if isinstance(action, CrashActor):
         _later(CRASHED_FOR_S, RestartActor(actor=action.actor))
     elif isinstance(action, ChangeActor):
@@ -48,8 +51,9 @@ def heal_later(action: Action) -> None:
 
 
 def _listener_of(actor: str) -> str:
-    """Return the listener of a member's group; a member without a group gets `concurrent`, and its action is refused
-    anyway.
+    """Return the listener of a member's group.
+
+    A member without a group gets `concurrent`; its action is refused anyway.
     """
     groups = engine.answer(engine.port().snapshot(DEMO_SLUG))["groups"]
     listeners = (group["listener"] for group in groups for member in group["members"] if member["actor"] == actor)

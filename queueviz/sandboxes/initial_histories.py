@@ -1,4 +1,7 @@
-"""Histories that new sandboxes begin with, made beside the server: one after the other, at low priority."""
+"""Recorded histories with which new sandboxes begin.
+
+Processes beside the server make them, one after the other, at low priority.
+"""
 
 import atexit
 import threading
@@ -21,7 +24,7 @@ AGAIN_S = 600.0  # after one that failed, or left it to another process
 
 
 class Making(Play):
-    """The making of the history of one template and preset."""
+    """The process that makes the history of one template and preset."""
 
     def __init__(self, template: str, preset: str) -> None:
         order = {
@@ -35,7 +38,7 @@ class Making(Play):
 
     @property
     def may_be_followed(self) -> bool:
-        """Return whether another one may begin: the result of this one is gone, or it failed some time ago."""
+        """True if another one may begin: the result of this one is gone, or it failed some time ago."""
         return self.is_over and (bool(self.result) or time.monotonic() - self._wished_s > AGAIN_S)
 
 
@@ -45,7 +48,10 @@ _places = threading.Semaphore(1)
 
 
 def wish(template: str, preset: str) -> Making | None:
-    """Begin to make one where there is none and there may be one; returns at once."""
+    """Start to make a history for the template and preset, if it is missing and allowed; return at once.
+
+    Return the process that makes it, or None if none is needed.
+    """
     if settings.QUEUEVIZ_HISTORY_S <= 0 or not _is_wanted(template, preset):
         return None
     with _lock:
@@ -58,7 +64,7 @@ def wish(template: str, preset: str) -> Making | None:
 
 
 def wish_first() -> None:
-    """A while after the server has started."""
+    """Schedule the making of the history in `FIRST`, some time after the start of the server."""
     timer = threading.Timer(FIRST_AFTER_S, wish, FIRST)
     timer.daemon = True
     timer.start()
@@ -68,7 +74,7 @@ def _is_wanted(template: str, preset: str) -> bool:
     config = HostConfig(node_host=settings.QUEUEVIZ_NODE_ADDRESS, history_s=settings.QUEUEVIZ_HISTORY_S)
     try:
         return Histories(Path(settings.QUEUEVIZ_HOME), config).is_wanted(template, preset)
-    except ActionRefused:  # there is no such template
+    except ActionRefused:  # unknown template
         return False
 
 

@@ -1,18 +1,16 @@
-"""An action or a question of a visitor, from its fields to the engine's answer: right, rate, engine.
+"""Actions and questions of visitors, from their fields to the engine's answer: rate, guards, engine.
 
-Pages, htmx forms and the API all come through here, so a button and a program are refused for the same reasons.
+Pages, htmx forms and the API all use this module, so a button and a program are refused for the same reasons.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from queueviz import engine
 from queueviz.access import hidden_names, policy
 from queueviz.access.rate_limits import Rate
 from queueviz.access.visitor import Visitor
 from queueviz.clusters import cluster_resets
-from queueviz.courses import deadlines, pacing
-from queueviz.sandboxes import demo
+from queueviz.sandboxes import demo, guards
 from sandbox.control.actions import parse_action
 from sandbox.control.limits import SandboxLimits
 from sandbox.control.questions import LabState, parse_question
@@ -25,22 +23,16 @@ ACTIONS = Rate(LIMITS.actions_per_s, LIMITS.actions_per_s, what="actions")
 QUESTIONS = Rate(LIMITS.questions_per_s, LIMITS.questions_per_s, what="questions")
 
 
-def act(visitor: Visitor, slug: str, fields: Mapping[str, Any], *, counted: bool = True) -> int:
-    """Carry out `fields` and return the `seq` of its `ActionTaken`.  `counted`: by the rate of the visitor's actions.
+def act(visitor: Visitor, slug: str, fields: Mapping[str, object], *, counted: bool = True) -> int:
+    """Execute the action in `fields` and return the `seq` of its `ActionTaken`.
 
-    Raises `NotFound`, `Forbidden`, `ActionRefused` or `EngineBusy`.
+    `counted`: the action counts for the visitor's rate limit.  Raises `NotFound`, `Forbidden`, `ActionRefused` or
+    `EngineBusy`.
     """
     visit = policy.visit_at(visitor, slug, "see")
     if counted:
         ACTIONS.demand(policy.counted_as(visitor))
-    action = parse_action(fields)
-    if visit.sandbox.of_host:
-        action = demo.admit(visitor, action)
-    elif not visit.may_carry_out(action):
-        raise cluster_resets.refuse(visitor, visit, action) if visit.is_attached else policy.forbidden(visitor, visit)
-    if visit.role == "student":
-        deadlines.check(policy.ours(visit), action)
-    pacing.demand(visit.sandbox, visit.role, action)
+    action = guards.admit(visitor, visit, parse_action(fields))
     policy.note_visit(visit)
     by = Actor(role=visit.role, name=_pseudonym(visitor, visit))
     if visit.is_attached:
@@ -51,8 +43,8 @@ def act(visitor: Visitor, slug: str, fields: Mapping[str, Any], *, counted: bool
     return seq
 
 
-def ask(visitor: Visitor, slug: str, name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer to a question; the sandbox is not changed."""
+def ask(visitor: Visitor, slug: str, name: str, fields: Mapping[str, object]) -> dict[str, object]:
+    """Return the answer to a read-only question, as this visitor may see it.  Raises as `act`."""
     visit = policy.visit_at(visitor, slug, "see")
     QUESTIONS.demand(policy.counted_as(visitor))
     question = parse_question(name, fields)
@@ -66,7 +58,7 @@ def ask(visitor: Visitor, slug: str, name: str, fields: Mapping[str, Any]) -> di
 
 
 def _pseudonym(visitor: Visitor, visit: policy.Visit) -> str:
-    """Return the visitor's name in the journal: an account's name, never an address."""
+    """Return the visitor's name for the journal: the account's name, `token`, or the role; never an address."""
     if visitor.is_signed_in:
         return str(visitor.user.get_username())
     return "token" if visitor.token else visit.role

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from django import template
 
-from queueviz.boards.cluster import state_of
+from queueviz.boards.cluster import ClusterState, state_of
 from queueviz.boards.live_fields import ago
 from sandbox.queries.rows.snapshot import Snapshot
 
@@ -15,11 +12,11 @@ register = template.Library()
 
 
 @register.simple_tag
-def cluster_state(snapshot: Snapshot) -> dict[str, Any]:
+def cluster_state(snapshot: Snapshot) -> ClusterState:
     return state_of(snapshot)
 
 
 @register.filter
-def poll_age(cluster: Mapping[str, Any]) -> str:
-    """Return the time since the last response."""
-    return ago(int(cluster["at_ms"]) - int(cluster["seen_ms"]))
+def poll_age(cluster: ClusterState) -> str:
+    """Return the time since the cluster's last response, as text."""
+    return ago((cluster["at_ms"] or 0) - (cluster["seen_ms"] or 0))

@@ -21,7 +21,7 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 @register.filter
 def number(value: object) -> str:
-    """Return a number as 15 291; offsets are never abbreviated."""
+    """Return a number with thin spaces, as 15 291; offsets are never abbreviated."""
     if value is None or value == "":
         return UNKNOWN
     text = str(value)
@@ -35,14 +35,14 @@ def number(value: object) -> str:
 
 @register.filter
 def change(value: object) -> str:
-    """A difference, with its sign."""
+    """Return a difference with its sign."""
     text = number(value)
     return text if text in (UNKNOWN, "0") or text.startswith("−") else f"+{text}"
 
 
 @register.filter
 def brief(value: float | str | None) -> str:
-    """A tile's count: 12.4 k."""
+    """Return a tile's count in short form, as 12.4 k."""
     if value is None or value == "":
         return UNKNOWN
     n = float(value)
@@ -53,7 +53,7 @@ def brief(value: float | str | None) -> str:
 
 @register.filter
 def rate(value: float | str | None) -> str:
-    """Return three significant digits, without a unit."""
+    """Return a rate with three significant digits, without a unit."""
     if value is None or value == "":
         return UNKNOWN
     value = float(value)
@@ -121,7 +121,10 @@ def moment(ms: int | str | None) -> str:
 
 
 def _at(ms: int | str, zone_min: int = 0) -> datetime | None:
-    """Return the local time.  None: outside the calendar, such as a born time that a client made up for its message."""
+    """Return the local time.
+
+    None: outside the calendar, such as a false born time that a client set in its message.
+    """
     local_ms = int(ms) + zone_min * 60_000
     if not FIRST_MS <= local_ms <= LAST_MS:
         return None

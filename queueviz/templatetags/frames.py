@@ -1,23 +1,22 @@
-"""`{% hex_lines frame as lines %}`: the bytes of a frame, ready to be written line by line."""
+"""`{% hex_lines frame as lines %}`: the bytes of a frame as lines of a hex dump."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from django import template
 
-from queueviz.boards.frames import HEX_BYTES, lines_of
+from queueviz.boards.frames import HEX_BYTES, DumpLine, lines_of
+from sandbox.queries.rows.records import Dump
+from sandbox.queries.rows.wire_frames import FrameBytes
 
 register = template.Library()
 
 
 @register.simple_tag
-def hex_lines(frame: Mapping[str, Any]) -> list[dict[str, Any]]:
+def hex_lines(frame: Dump) -> list[DumpLine]:
     return lines_of(frame)
 
 
 @register.simple_tag
-def bytes_not_drawn(frame: Mapping[str, Any]) -> int:
-    """Return how many bytes of the frame the dump leaves out."""
+def bytes_not_drawn(frame: FrameBytes) -> int:
+    """Return how many bytes of the frame the hex dump leaves out."""
     return int(frame["bytes"]) - min(HEX_BYTES, int(frame["kept"]))

@@ -1,9 +1,8 @@
-"""`{% field row "cached" "number" %}`: a value that moves; the page's module repaints it from the channel."""
+"""`{% field row "cached" "number" %}`: a live value, which the page's module updates from the channel."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from django import template
 from django.utils.html import format_html
@@ -16,8 +15,8 @@ register = template.Library()
 
 
 @register.simple_tag(takes_context=True)
-def field(context: Mapping[str, Any], row: Mapping[str, Any] | None, name: str, kind: str = "text") -> SafeString:
-    """Return a value of a row as a span; in a template row without data it is unknown, an en dash."""
+def field(context: template.Context, row: Mapping[str, object] | None, name: str, kind: str = "text") -> SafeString:
+    """Return a value of a row as a span for live updates.  Without a row the value is unknown, an en dash."""
     row = row if isinstance(row, Mapping) else None
     names = (context.get("live") or {}).get("names") or {}
     began_ms = (context.get("client") or {}).get("began_ms") or 0

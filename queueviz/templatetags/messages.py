@@ -1,9 +1,8 @@
-"""`{% going_on asked cursor %}`: the same search, from where its last answer stopped."""
+"""`{% going_on asked cursor %}`: the query of the same search, continued from the end of its last answer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import urlencode
 
 from django import template
@@ -14,11 +13,11 @@ register = template.Library()
 
 
 @register.simple_tag
-def going_on(asked: Mapping[str, Any], cursor: str) -> str:
+def going_on(asked: Mapping[str, object], cursor: str) -> str:
     return urlencode({**{name: str(value) for name, value in asked.items()}, "cursor": cursor})
 
 
 @register.filter
 def beyond_drawn(size: int) -> int:
-    """Return how many bytes of a record the dump leaves out."""
+    """Return how many bytes of a record the hex dump leaves out."""
     return max(0, size - HEX_BYTES)

@@ -1,11 +1,11 @@
-"""Small things every template needs: tabs, vendor files with their hash, looking into dictionaries."""
+"""Template tags for all pages: tabs, hashed third-party scripts, access to dictionaries."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import TypedDict
 
 from django import template
 from django.conf import settings
@@ -15,12 +15,15 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from queueviz.boards.counted import Counted
+from queueviz.boards.counted import Counted, CountedTexts
 from queueviz.boards.fact_texts import VALUES
+from queueviz.boards.page import BoardPage
 from queueviz.boards.registry import BOARDS, TABS
-from queueviz.boards.reset_plan import shown
+from queueviz.boards.reset_plan import Preview, shown
 from queueviz.operations.module_graph import imported
 from queueviz.templatetags.formats import number
+from sandbox.queries.rows.plans import ResetPlanAnswer
+from sandbox.queries.rows.walks import IndexWalk, WalkedFile, WalkEnd, WalkStep
 
 register = template.Library()
 
@@ -35,31 +38,31 @@ OTHER_ACTIONS = {
 
 
 @register.simple_tag
-def tabs(attached: object = False) -> tuple[Any, ...]:
-    """The views; of a real cluster those that can be drawn of one."""
+def tabs(attached: object = False) -> tuple[BoardPage, ...]:
+    """Return the views in the navigation; for a real cluster, only those it supports."""
     return tuple(tab for tab in TABS if not attached or BOARDS[tab.name].attached)
 
 
 @register.simple_tag
 def speeds() -> tuple[tuple[float, str], ...]:
-    """Return the rates of the sandbox clock on the transport bar."""
+    """Return the clock rates on the transport bar, with their labels."""
     return ((0.25, "¼×"), (1, "1×"), (4, "4×"), (20, "20×"))
 
 
 @register.simple_tag
 def other_action(name: str) -> str:
-    """Return the words for an action done in the place of another one."""
+    """Return the words for an action that replaces another one."""
     return str(OTHER_ACTIONS[name])
 
 
 @register.filter
-def get(mapping: Mapping[str, Any] | None, key: str) -> Any:
+def get(mapping: Mapping[str, object] | None, key: str) -> object:
     return (mapping or {}).get(key)
 
 
 @register.simple_tag
 def vendor_script(package: str, name: str) -> SafeString:
-    """A third-party script, named with version and hash."""
+    """Return the script element of a third-party file, with version, hash and integrity attribute."""
     entry = _vendored()[package, name]
     return format_html(
         '<script src="{}" integrity="{}" defer></script>', static(f"vendor/{entry['file']}"), entry["integrity"]
@@ -73,7 +76,10 @@ def vendor_url(package: str, name: str) -> str:
 
 @register.simple_tag
 def page_script(name: str) -> SafeString:
-    """A page's module, after a link for each module it imports: the browser asks for all of them at once."""
+    """Return the script element of a page's module, with a preload link for each module it imports.
+
+    So the browser requests all of them at once.
+    """
     links = ((static(f"queueviz/js/{module}"),) for module in imported(name))
     return format_html(
         '{}\n<script type="module" src="{}"></script>',
@@ -90,25 +96,40 @@ def _vendored() -> dict[tuple[str, str], dict[str, str]]:
 
 @register.filter
 def word(value: object) -> object:
-    """Return the word for a state or reason; a name stays as it is."""
+    """Return the translated word for a state or reason; a name stays as it is."""
     return VALUES.get(str(value), value)
 
 
 @register.filter
 def to_json(value: object) -> str:
-    """Return JSON for a data attribute: the template escapes the quotes."""
+    """Return the value as JSON for a data attribute.  The template escapes the quotes."""
     return json.dumps(value, default=str)
 
 
 @register.simple_tag
-def reset_plan(answer: Mapping[str, Any]) -> dict[str, Any]:
+def reset_plan(answer: ResetPlanAnswer) -> Preview:
     return shown(answer)
 
 
+class WalkedStation(WalkedFile):
+    """One file of a walk, with the values the drawing needs."""
+
+    window: range  # of slots
+    tested: list[WalkStep]
+    matches: list[WalkStep]
+
+
+class Walk(TypedDict):
+    """The stations of an index walk."""
+
+    files: list[WalkedStation]
+    negative: bool  # the hash
+
+
 @register.simple_tag
-def walk(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the stations of an index walk, with the values the drawing needs beside the answer."""
-    files = []
+def walk(answer: IndexWalk) -> Walk:
+    """Return the stations of an index walk, with the values that the drawing needs."""
+    files: list[WalkedStation] = []
     for file in answer.get("files", ()):
         chain = list(file.get("chain") or ())
         slot, slots = file.get("slot") or 0, file.get("slots") or 1
@@ -130,10 +151,10 @@ VERDICTS = {
     "match": _("key matches"),
     "other_key": _("same hash, other key"),
     "other_hash": _("other hash"),
-    "too_old": _("older than asked"),
-    "too_new": _("newer than asked"),
+    "too_old": _("older than requested"),
+    "too_new": _("newer than requested"),
 }
-ENDS: dict[str, Any] = {
+ENDS: CountedTexts = {
     "slot_empty": _("Nothing found: slot {slot} is empty"),
     "only_other_hashes": Counted(
         lambda n: ngettext(
@@ -153,8 +174,8 @@ ENDS: dict[str, Any] = {
         "entries",
     ),
     "not_dispatched": _("Nothing found: a message still waits for dispatch"),
-    "no_file_in_range": _("Nothing found: no index file lies in this time window"),
-    "no_files": _("Nothing found: there is no index file yet"),
+    "no_file_in_range": _("Nothing found: no index file covers this time window"),
+    "no_files": _("Nothing found: no index file exists yet"),
 }
 
 
@@ -164,11 +185,11 @@ def verdict(code: str) -> object:
 
 
 @register.simple_tag
-def walk_end(ended: Mapping[str, Any] | None) -> str:
-    """Return the last station of the walk, and the reason it ended there."""
-    code, values = str((ended or {}).get("code", "")), (ended or {}).get("values") or {}
+def walk_end(ended: WalkEnd | None) -> str:
+    """Return a sentence on the end of the walk: the last station, and the reason."""
+    code, values = (str(ended["code"]), ended.get("values") or {}) if ended else ("", {})
     sentence = ENDS.get(code, _("Nothing found"))
-    text = sentence.form(int(values[sentence.by])) if isinstance(sentence, Counted) else str(sentence)
+    text = sentence.form(int(values[sentence.by] or 0)) if isinstance(sentence, Counted) else str(sentence)
     return text.format_map({name: number(value) for name, value in values.items()} | _Missing())
 
 
@@ -178,13 +199,13 @@ class _Missing(dict[str, str]):
 
 
 TEMPLATES = {
-    "empty": _("one name server, one broker, nothing else"),
-    "replicas": _("a master with its slave, another master, nothing else"),
-    "flights": _("a year of flights at 600 times their speed, read by two groups"),
+    "empty": _("one name server and one broker only"),
+    "replicas": _("a master with its slave, and another master only"),
+    "flights": _("a year of flights at 600 times their speed, consumed by two groups"),
     "orders": _("two brokers, eight queues, three concurrent consumers"),
     "payments": _("orderly consumers and their queue locks"),
     "cluster": _("two name servers, a master with its slave, another master"),
-    "shrink": _("sixteen queues that want to become eight"),
+    "shrink": _("reduction from sixteen queues to eight"),
     "index": _("two hundred messages with keys, two of them colliding"),
     "retries": _("one delivery in five fails; one key always does"),
 }

@@ -1,4 +1,4 @@
-"""The line on the first page of the admin."""
+"""`{% server_load as now %}`: the server's load on the first page of the admin."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ register = template.Library()
 
 @register.simple_tag
 def server_load() -> Load | None:
-    """Return the load.  None: the engine does not answer."""
+    """Return the server's load, or None if the engine does not answer."""
     try:
         return load()
     except SandboxError:

@@ -1,11 +1,11 @@
-"""Words beside a strip.  The strips themselves are drawn by static/queueviz/js/strip.js."""
+"""Texts beside a strip.  static/queueviz/js/strip.js draws the strips themselves."""
 
 from __future__ import annotations
 
 from django import template
 
-from queueviz.boards.down import down_text, known_text, risk_text
-from queueviz.boards.flow import delivered_text, retry_text
+from queueviz.boards.down_queue_texts import down_text, known_text, risk_text
+from queueviz.boards.lag_texts import delivered_text, retry_text
 from queueviz.boards.member_words import differ_text, words_text
 from sandbox.queries.rows.board import BoardHeader, KnownQueues, MasterState, MemberRow
 
@@ -14,7 +14,7 @@ register = template.Library()
 
 @register.filter
 def down_words(row: MasterState | None) -> str:
-    """`{{ q.row|down_words }}`: the reader of a queue whose master is down, and the time of its lag."""
+    """Return the reader of a queue whose master is down, and the time of its lag: `{{ q.row|down_words }}`."""
     return down_text(row) if row else ""
 
 
@@ -30,23 +30,23 @@ def delivered_words(header: BoardHeader | None) -> str:
 
 @register.filter
 def risk_words(header: BoardHeader | None) -> str:
-    """`{{ header|risk_words }}`: whose offsets "redelivered on crash" is counted from, where not the master's."""
+    """Return whose offsets "redelivered on crash" is counted from, if not the master's: `{{ header|risk_words }}`."""
     return risk_text(header) if header else ""
 
 
 @register.filter
 def differ_words(header: BoardHeader | None) -> str:
-    """`{{ header|differ_words }}`: the points on which members differ, and members with the client id of another."""
+    """Return the points on which members differ, and shared client ids: `{{ header|differ_words }}`."""
     return differ_text(header) if header else ""
 
 
 @register.filter
 def asked_words(member: MemberRow, differ: list[str] | None) -> str:
-    """`{{ m.member|asked_words:header.members_differ }}`: a member's subscriptions."""
+    """Return a member's subscriptions as text: `{{ m.member|asked_words:header.members_differ }}`."""
     return words_text(member, differ or ())
 
 
 @register.filter
 def known_words(known: KnownQueues | None) -> str:
-    """`{{ header|known_words }}`: of how many queues the lag is known now, where not of all."""
+    """Return for how many queues the lag is known now, if not for all: `{{ header|known_words }}`."""
     return known_text(known) if known else ""

@@ -1,6 +1,6 @@
-"""Questions about a real cluster; all others are for sandboxes only."""
+"""Answers to questions about a real cluster.  Only these questions are possible; the others are for sandboxes."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -16,11 +16,14 @@ from sandbox.remoting.codes import ResponseCode
 if TYPE_CHECKING:
     from sandbox.attached.cluster import AttachedCluster
 
-Row = dict[str, Any]
+Row = dict[str, object]
 
 
 async def answer(cluster: "AttachedCluster", question: Question) -> Row:
-    """Answers have the shapes of `queries.questions`.  Raises ActionRefused, or the errors of a request to a node."""
+    """Return the answer to a question, in the shape of `queries.questions`.
+
+    Raises ActionRefused, or the errors of a request to a node.
+    """
     search = Search(cluster.reach, cluster.picture, cluster.limits)
     match question:
         case PlanReset():
@@ -40,7 +43,7 @@ async def answer(cluster: "AttachedCluster", question: Question) -> Row:
             return await search.walk(question)
         case OffsetFile():
             return await _offset_file(cluster, question)
-    raise ActionRefused(404, "A real cluster cannot be asked that.", "Only a sandbox knows it.")
+    raise ActionRefused(404, "This query is not available for a real cluster.", "Only a sandbox has this data.")
 
 
 async def _route(cluster: "AttachedCluster", question: Route) -> Row:
@@ -57,11 +60,16 @@ async def _route(cluster: "AttachedCluster", question: Route) -> Row:
             route = await _route_of(cluster, server, question.topic)
             del route["state"]
             return {"topic": question.topic, "name_server": server.name, **route}
-    raise ActionRefused(404, "There is no running name server {name}.", field="name_server", name=question.name_server)
+    raise ActionRefused(
+        404, "No running name server has the name {name}.", field="name_server", name=question.name_server
+    )
 
 
 async def _route_of(cluster: "AttachedCluster", server: ServerSeen, topic: str) -> Row:
-    """`code` 0, or 17 for an unknown topic; None while it does not answer."""
+    """Return the topic's route as one name server reports it.
+
+    `code` is 0, or 17 for an unknown topic; None while the name server does not answer.
+    """
     try:
         route = await cluster.reach.route(server.address, topic)
     except BrokerRefused as error:
@@ -74,7 +82,7 @@ async def _route_of(cluster: "AttachedCluster", server: ServerSeen, topic: str) 
 
 
 async def _offset_file(cluster: "AttachedCluster", question: OffsetFile) -> Row:
-    """A broker's `consumerOffset.json`, as in its answer to a slave (43)."""
+    """Return the content of a broker's `consumerOffset.json`, as in its answer to a slave (43)."""
     for server in cluster.picture.in_order():
         if server.node == question.owner:
             table = await cluster.reach.all_offsets(server.address)
@@ -94,7 +102,7 @@ async def _offset_file(cluster: "AttachedCluster", question: OffsetFile) -> Row:
     raise ActionRefused(
         404,
         "{owner} has no offset file.",
-        "Only brokers of the cluster can be asked for theirs.",
+        "Only the offset files of the cluster's brokers are available.",
         field="owner",
         owner=question.owner,
     )

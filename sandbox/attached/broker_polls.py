@@ -1,4 +1,4 @@
-"""Polls of one broker: everything, slowly, and what has viewers, every second."""
+"""Polls of one broker: slow rounds of everything, and polls each second of the data that viewers watch."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -22,7 +22,10 @@ Request = Callable[[], Awaitable[None]]
 
 
 class BrokerPolls:
-    """Two rounds on one connection.  A slave is asked for its state only; its master has the rest."""
+    """The polls of one broker: two rounds on one connection.
+
+    A slave is asked for its state only; its master has the rest.
+    """
 
     def __init__(
         self,
@@ -52,14 +55,17 @@ class BrokerPolls:
         return self.seen.broker_id == MASTER
 
     def close(self) -> None:
-        """The broker was removed; its tasks end."""
+        """End the polls: the broker was removed."""
         self._gone = True
 
     async def whole_round(self) -> bool:
         return await self.round(spread_s=0.0)
 
     async def round(self, spread_s: float | None = None) -> bool:
-        """Everything, its requests spread over half the time until the next round, unless no viewer came for long."""
+        """Poll everything, with the requests spread over half the time until the next round.
+
+        After a long time without viewers they are not spread.  Return False if the connection was lost.
+        """
         if self._gone:
             return True
         now_s = self._clock.monotonic()
@@ -80,7 +86,7 @@ class BrokerPolls:
         return True
 
     async def focus(self) -> bool:
-        """Ends, offsets and members for the channels with viewers."""
+        """Poll the offsets and members for the channels with viewers.  Return False if the connection was lost."""
         if self._gone or self.seen.state == UNREACHABLE:
             return True  # the slow round detects its return
         table = self._picture.topics.get(self.seen.name, {})
@@ -102,7 +108,10 @@ class BrokerPolls:
         return True
 
     async def _each(self, requests: list[Request], gap_s: float, refused: list[str]) -> None:
-        """One after the other; a refused request leaves its value unknown, a lost connection ends the round."""
+        """Send the requests one after the other.
+
+        A refused request leaves its value unknown; a lost connection ends the round.
+        """
         for request in requests:
             try:
                 await request()
@@ -135,7 +144,7 @@ class BrokerPolls:
         return [self._runtime, self._topics, self._groups, self._offsets, self._producers]
 
     def _later_requests(self) -> list[Request]:
-        """A part of its topics and groups; the next round continues after it."""
+        """Return the requests for a part of the broker's topics and groups; the next round continues after it."""
         picture, name = self._picture, self.seen.name
         mine = picture.topics.get(name, {})
         topics = [topic for topic in picture.limited_topics(self._limits) if topic in mine]
@@ -174,7 +183,10 @@ class BrokerPolls:
         return ask
 
     def _of_group(self, group: str) -> Request:
-        """Its members; that it has none here (206) is an answer, too."""
+        """Return a request for the group's members at this broker.
+
+        The answer that there are none here (206) is stored, too.
+        """
 
         async def ask() -> None:
             table = self._picture.members.setdefault(self.seen.name, {})
@@ -202,7 +214,10 @@ class BrokerPolls:
             self._picture.rates.note(MessageQueue(topic, self.seen.name, queue_id), row.max_offset)
 
     def _note_stats(self, group: str, reported: ConsumeStats) -> None:
-        """0 may be an offset or none here; the table of all offsets has the difference."""
+        """Store the group's statistics and their offsets.
+
+        0 may be an offset or mean that none is stored here; only the table of all offsets distinguishes them.
+        """
         table = self._picture.offsets.setdefault(self.seen.name, {})
         for (topic, _, queue_id), row in reported.queues.items():
             known = table.get(group, {}).get(topic, {})
@@ -214,7 +229,7 @@ class BrokerPolls:
 
 
 def in_turn(names: list[str], start: int, most: int) -> tuple[list[str], int]:
-    """At most `most` of them from `start` on, and the next start.
+    """Return at most `most` of the names from `start` on, and the next start.
 
     >>> in_turn(["a", "b", "c"], 2, 2)
     (['c', 'a'], 4)

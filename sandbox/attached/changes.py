@@ -1,7 +1,7 @@
-"""Changes of a cluster between two polls, written to its journal here."""
+"""Detection of changes of a cluster between two polls, which are written to its journal here."""
 
 from sandbox.attached.picture import RUNNING, BrokerSeen, Picture, ServerSeen
-from sandbox.attached.snapshot.group_seen import GroupSeen
+from sandbox.attached.snapshot.group_reports import GroupSeen
 from sandbox.attached.snapshot.groups import Waiting
 from sandbox.control.limits import AttachedLimits
 from sandbox.journal.events import LagMarked, MemberJoined, MemberLeft, NodeAnswered, NodeSilent
@@ -12,9 +12,9 @@ UNNAMED = "unnamed"
 
 
 class Changes:
-    """Nodes that stop and start answering, members that join and leave, lag over the mark.
+    """The detected changes: nodes that stop and start answering, members that join and leave, lag over the mark.
 
-    The first poll gives no events.  Without an open page no node is polled: events have the time of their detection.
+    The first poll gives no events.  Without an open page no node is polled, so events have the time of their detection.
     """
 
     def __init__(self, journal: Journal, picture: Picture, clock: Clock, limits: AttachedLimits) -> None:
@@ -27,11 +27,11 @@ class Changes:
         self._begun = False
 
     def begin(self) -> None:
-        """The first poll is done."""
+        """Start to write events: the first poll is done."""
         self._begun = True
 
     def silent(self, name: str, node: BrokerSeen | ServerSeen) -> None:
-        """It does not answer; `node` is its last known state."""
+        """Write that a node does not answer.  `node`: its last known state."""
         if node.state == RUNNING and node.answered_ms is not None:
             self._journal.write(NodeSilent(name, node.address, self._clock.now_ms() - node.answered_ms))
 
@@ -70,7 +70,10 @@ class Changes:
             self._journal.write(MemberLeft(broker, group, client_id, UNNAMED))
 
     async def marks(self) -> bool:
-        """Groups whose lag has passed the mark; they are under it again at half: each crossing is one event."""
+        """Write an event for each group whose lag has passed the mark.
+
+        A group is under the mark again at half of it, so that each crossing is one event.
+        """
         mark = self._limits.lag_mark
         for group in self._picture.limited_groups(self._limits.groups):
             lag = Waiting(GroupSeen(self._picture, group)).lag

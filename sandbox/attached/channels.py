@@ -1,10 +1,10 @@
-"""Channels of an attached cluster by name; reading one makes the polls refresh its data."""
+"""Channels of an attached cluster by name.  Reading a channel makes the polls refresh its data."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sandbox.attached.snapshot.boards import is_there, read_board, read_locks, read_topics
-from sandbox.attached.snapshot.group_seen import GroupSeen
+from sandbox.attached.snapshot.group_reports import GroupSeen
 from sandbox.attached.snapshot.groups import read_groups
 from sandbox.attached.snapshot.rebalance import read_rebalance
 from sandbox.attached.snapshot.topology import read_topology
@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from sandbox.attached.cluster import AttachedCluster
 
 
-def read_channel(cluster: "AttachedCluster", kind: str, rest: list[str]) -> Mapping[str, Any]:
-    """Raises ChannelUnknown for unknown names, and for channels that only a sandbox has."""
+def read_channel(cluster: "AttachedCluster", kind: str, rest: list[str]) -> Mapping[str, object]:
+    """Return the data of a channel.
+
+    Raises ChannelUnknown for unknown names, and for channels that only a sandbox has.
+    """
     picture, watch = cluster.picture, cluster.watch
     match kind, rest:
         case "board", [group, topic]:
@@ -40,11 +43,14 @@ def read_channel(cluster: "AttachedCluster", kind: str, rest: list[str]) -> Mapp
         case "topology", []:
             watch.look()
             return read_topology(picture)
-    raise ChannelUnknown(f"no channel {kind}/{'/'.join(rest)} of a real cluster")
+    raise ChannelUnknown(f"a real cluster has no channel {kind}/{'/'.join(rest)}")
 
 
 def _group(cluster: "AttachedCluster", group: str) -> GroupSeen:
-    """While no broker answers, it is unknown whether the group exists."""
+    """Return the group.  Raises ChannelUnknown if it does not exist.
+
+    Before any broker has reported its offsets, that is unknown.
+    """
     view = GroupSeen(cluster.picture, group)
     if not view.exists and cluster.picture.offsets:
         raise ChannelUnknown(f"no group {group}")

@@ -1,7 +1,5 @@
 """A real cluster in the engine: polled while it has viewers, shown like a sandbox, reset on request."""
 
-from typing import Any
-
 from sandbox.attached.ask import answer
 from sandbox.attached.changes import Changes
 from sandbox.attached.channels import read_channel
@@ -10,7 +8,7 @@ from sandbox.attached.polls import Polls
 from sandbox.attached.reach import Reach
 from sandbox.attached.resets import Resets
 from sandbox.attached.settings import PREFIX, AttachedSettings
-from sandbox.attached.snapshot import trouble, whole
+from sandbox.attached.snapshot import trouble, whole_cluster
 from sandbox.attached.watch import Watch
 from sandbox.attached.wire import Wires
 from sandbox.cluster.journal_files import page_from_memory
@@ -23,6 +21,7 @@ from sandbox.journal.events import Entry
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
 from sandbox.queries.rates import CommitRates, Rates
+from sandbox.queries.rows.host import AttachedRow
 from sandbox.queries.rows.snapshot import Snapshot
 
 TEMPLATE = "attached"
@@ -30,10 +29,11 @@ RATE = 1.0  # the rate of a real cluster's clock
 
 
 class AttachedCluster:
-    """Everything runs on the engine's loop.  Between `connect` and `close` it has connections and tasks.
+    """A real cluster.  It runs on the engine's loop, and has connections and tasks between `connect` and `close`.
 
-    Its journal, in memory only, has the actions done here (resets: by which user, with which result) and the detected
-    changes: nodes without answers, members that joined and left, lag over the mark.  It is lost when the engine stops.
+    Its journal, in memory only, has the actions done here (resets: by which user, with which result) and the
+    detected changes: nodes without answers, members that joined and left, lag over the mark.  It is lost when the
+    engine stops.
     """
 
     def __init__(
@@ -71,17 +71,20 @@ class AttachedCluster:
         self.epoch = f"{self.clock.now_ms():x}.{self._connects}"
 
     async def connect(self) -> None:
-        """The first poll of all nodes; nodes that do not answer are polled again, and it does not raise."""
+        """Poll all nodes for the first time.
+
+        This does not raise for nodes that do not answer: they are polled again.
+        """
         self.watch.look()
         await self._polls.start()
 
     async def look_again(self) -> None:
-        """As `connect`, for a known cluster that had no viewer for a while."""
+        """Poll all nodes, as `connect`, of a known cluster that had no viewer for a while."""
         await self._polls.look_again()
         self.watch.look()
 
     async def reconnect(self, settings: AttachedSettings) -> None:
-        """Other settings: known values are dropped, the journal stays."""
+        """Connect with other settings.  Known values are dropped, the journal stays."""
         await self._let_go()
         self.settings = settings
         self._wire = self._wires(settings)
@@ -101,8 +104,8 @@ class AttachedCluster:
 
     # Reading.
 
-    def row(self) -> dict[str, Any]:
-        """As in `status`."""
+    def row(self) -> AttachedRow:
+        """Return the cluster's row in `status`."""
         states = [server.state for server in self.picture.servers.values()]
         states += [broker.state for broker in self.picture.brokers.values()]
         return {
@@ -121,11 +124,13 @@ class AttachedCluster:
         }
 
     def snapshot(self) -> Snapshot:
-        """Catalogue 9; `sandbox.seen_ms`: when a node answered last, `sandbox.troubles`: patterns with their values;
-        `asked_at` of a topic: when the ends of its queues were reported, in milliseconds.
+        """Return the snapshot of the cluster (catalogue 9).
+
+        `sandbox.seen_ms`: the time of a node's last answer.  `sandbox.troubles`: patterns with their values.
+        `asked_at` of a topic: the time when the ends of its queues were reported, in milliseconds.
         """
         self.watch.look()
-        drawn = whole.draw(self.picture, self.limits, self.resets.causes, self.watch.groups)
+        drawn = whole_cluster.draw(self.picture, self.limits, self.resets.causes, self.watch.groups)
         troubles = self._troubles()
         now_ms = self.clock.now_ms()
         return {
@@ -153,7 +158,10 @@ class AttachedCluster:
         }
 
     def read(self, kind: str, rest: list[str]) -> Reading:
-        """A live channel; reading one of a group or topic has it polled every second.  Raises ChannelUnknown."""
+        """Return a reading of a live channel.  Raises ChannelUnknown.
+
+        The read makes the polls refresh the channel's group or topic every second.
+        """
         data = read_channel(self, kind, rest)
         return Reading(self.journal.next_seq - 1, self.clock.now_ms(), RATE, self.epoch, data)
 
@@ -166,7 +174,7 @@ class AttachedCluster:
         )
 
     def tail(self) -> list[Entry]:
-        """The journal's entries in memory; a cluster has no journal files."""
+        """Return the journal's entries in memory.  A cluster has no journal files."""
         self.watch.look()
         return self.journal.tail()
 
@@ -178,13 +186,16 @@ class AttachedCluster:
 
     # Questions and actions.
 
-    async def ask(self, question: Question) -> dict[str, Any]:
-        """Raises ActionRefused, or what `sandbox.client.admin` raises."""
+    async def ask(self, question: Question) -> dict[str, object]:
+        """Return the answer to a question.  Raises ActionRefused, or the errors of `sandbox.client.admin`."""
         self.watch.look()
         return await answer(self, question)
 
     async def act(self, action: Action, by: str, undo: UndoPoint | None = None) -> int:
-        """ResetOffsets, and UndoReset to `undo`; the value is the seq of its ActionTaken.  Raises as `ask` does."""
+        """Execute ResetOffsets, or UndoReset with the offsets in `undo`; return the seq of its ActionTaken.
+
+        Raises as `ask` does.
+        """
         self.watch.look()
         return await self.resets.act(self.reach, self.picture, action, by, undo)
 

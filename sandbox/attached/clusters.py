@@ -1,4 +1,4 @@
-"""All attached clusters of an engine, by slug."""
+"""The attached clusters of an engine, by slug."""
 
 import asyncio
 import logging
@@ -17,6 +17,7 @@ from sandbox.control.questions import Question
 from sandbox.control.readings import Bell, Reading, Refusal
 from sandbox.kernel.clock import Clock
 from sandbox.kernel.errors import ActionRefused, BrokerRefused, RemotingError, SandboxError
+from sandbox.queries.rows.host import AttachedRow
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +25,7 @@ T = TypeVar("T")
 
 
 class Clusters:
-    """The host's side of attached clusters.  Converts errors of their nodes to sentences."""
+    """The attached clusters as the host uses them.  Errors of their nodes are converted to sentences."""
 
     def __init__(self, clock: Clock, limits: AttachedLimits | None = None, *, wires: Wires = tcp_wire) -> None:
         self._clock = clock
@@ -33,21 +34,27 @@ class Clusters:
         self._known: dict[str, AttachedCluster] = {}
         self._changes: dict[str, asyncio.Task[None]] = {}
 
-    async def attach(self, slug: str, settings: AttachedSettings) -> dict[str, Any]:
-        """The cluster's row after its first poll is done or failed; the same settings again change nothing, but a
-        cluster without recent viewers is polled first.
+    async def attach(self, slug: str, settings: AttachedSettings) -> AttachedRow:
+        """Attach a cluster and return its row after its first poll, even if that failed.
 
-        Raises ActionRefused: 422 for unusable settings, 409 at the limit.
+        The same settings again change nothing, but a cluster without recent viewers is polled first.  Raises
+        ActionRefused: 422 for unusable settings, 409 at the limit.
         """
         checked(settings)
         if not is_attached(slug):
-            raise ActionRefused(422, "{slug} cannot be an address.", "Write k. and a name.", field="slug", slug=slug)
+            raise ActionRefused(
+                422,
+                "{slug} is not a valid address.",
+                "Enter k. followed by the name of the cluster.",
+                field="slug",
+                slug=slug,
+            )
         await self._settled(slug)
         known = self._known.get(slug)
         if known is None:
             if len(self._known) >= self._limits.clusters:
                 raise ActionRefused(
-                    409, "{most} clusters are attached.", "Detach one first.", most=self._limits.clusters
+                    409, "{most} clusters are attached.", "Detach a cluster first.", most=self._limits.clusters
                 )
             known = self._known[slug] = AttachedCluster(slug, settings, self._clock, self._limits, self._wires)
             await self._change(slug, known.connect())
@@ -58,7 +65,7 @@ class Clusters:
         return known.row()
 
     async def detach(self, slug: str) -> None:
-        """Close and remove it; does nothing when it is not attached."""
+        """Close and remove the cluster.  Do nothing if it is not attached."""
         await self._settled(slug)
         known = self._known.pop(slug, None)
         if known is not None:
@@ -73,10 +80,10 @@ class Clusters:
     def get(self, slug: str) -> AttachedCluster:
         known = self._known.get(slug)
         if known is None:
-            raise ActionRefused(404, "There is no cluster {slug}.", "An administrator attaches clusters.", slug=slug)
+            raise ActionRefused(404, "Cluster {slug} does not exist.", "An administrator attaches clusters.", slug=slug)
         return known
 
-    def rows(self) -> dict[str, dict[str, Any]]:
+    def rows(self) -> dict[str, AttachedRow]:
         return {slug: self._known[slug].row() for slug in sorted(self._known)}
 
     def read(self, slug: str, kind: str, rest: list[str]) -> Reading | Refusal:
@@ -92,8 +99,8 @@ class Clusters:
         if slug in self._known:
             self._known[slug].unsubscribe(bell)
 
-    async def ask(self, slug: str, question: Question) -> dict[str, Any]:
-        """Raises ActionRefused; 503 when nodes do not answer in time."""
+    async def ask(self, slug: str, question: Question) -> dict[str, object]:
+        """Return the answer to a question.  Raises ActionRefused; 503 when nodes do not answer in time."""
         answer = await _in_words(within(self._clock, self.get(slug).ask(question), self._limits.question_s))
         if answer is None:
             raise ActionRefused(
@@ -105,7 +112,10 @@ class Clusters:
         return answer
 
     async def act(self, slug: str, action: Action, by: str, undo: UndoPoint | None = None) -> int:
-        """Runs to its end, however long it takes: half a reset would be worse than a late one."""
+        """Execute a reset and return its event number.
+
+        There is no time limit: half a reset would be worse than a late one.
+        """
         return await _in_words(self.get(slug).act(action, by, undo))
 
     async def _change(self, slug: str, coroutine: Coroutine[Any, Any, None]) -> None:
@@ -119,7 +129,7 @@ class Clusters:
 
 
 async def _in_words(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Converts errors of a node to a sentence for users."""
+    """Await the coroutine and convert errors of a node to ActionRefused, with a sentence for users."""
     try:
         return await coroutine
     except ActionRefused:
@@ -127,7 +137,7 @@ async def _in_words(coroutine: Coroutine[Any, Any, T]) -> T:
     except BrokerRefused as error:
         raise ActionRefused(
             502,
-            "The cluster refused: {why}.",
+            "The cluster refused the request: {why}.",
             "The number is RocketMQ's response code.",
             why=str(error)[:300].removesuffix("."),
         ) from error
@@ -137,5 +147,5 @@ async def _in_words(coroutine: Coroutine[Any, Any, T]) -> T:
         ) from error
     except SandboxError as error:
         raise ActionRefused(
-            502, "The cluster cannot be asked that: {why}.", why=str(error)[:300].removesuffix(".")
+            502, "This query is not possible for the cluster: {why}.", why=str(error)[:300].removesuffix(".")
         ) from error

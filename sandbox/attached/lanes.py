@@ -10,10 +10,11 @@ T = TypeVar("T")
 
 
 class Lanes:
-    """A request waits for a place of its broker first, then for one of all.
+    """The limits of concurrent requests to one cluster.
 
-    So a broker that does not answer blocks only its own places.  Requests to members have places of their own: a broker
-    waits ten seconds for a member that does not answer.
+    A request waits for a slot of its broker first, then for one of the total.  So a broker that does not answer
+    blocks only its own slots.  Requests to members have separate slots: a broker waits ten seconds for a member that
+    does not answer.
     """
 
     def __init__(self, limits: AttachedLimits) -> None:

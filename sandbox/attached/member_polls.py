@@ -1,4 +1,4 @@
-"""Running info of members, requested through their brokers (307)."""
+"""Polls of members' running info, requested through their brokers (307)."""
 
 import asyncio
 import logging
@@ -20,10 +20,11 @@ Who = tuple[str, str]  # group, client id
 
 
 class MemberPolls:
-    """Members of groups with viewers first, then the others in turn; one that did not answer is skipped for a while.
+    """The polls of members: those of groups with viewers first, then the others in turn.
 
-    C++ clients answer without queues, others not at all, and then their broker waits ten seconds: so the poll does not
-    wait for answers, and a member with an open request is not asked again.
+    A member that did not answer is skipped for a while.  C++ clients answer without queues, others not at all, and
+    then their broker waits ten seconds.  So the poll does not wait for answers, and a member with an open request is
+    not asked again.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class MemberPolls:
         self._next = 0
 
     async def first_round(self) -> bool:
-        """As `round`, but waits for quick answers."""
+        """Ask the members as `round` does, and wait for quick answers."""
         await within(self._clock, self._heard(self._begin_round()), SOON_S)
         return True
 
@@ -83,7 +84,7 @@ class MemberPolls:
         except SandboxError as error:
             if member not in self._mute:
                 self._mute[member] = self._clock.monotonic()
-                log.info("%s of %s does not say how it is: %s", member[1], member[0], error)
+                log.info("%s of %s did not report its state: %s", member[1], member[0], error)
             self._picture.says.pop(member, None)
             return
         self._not_before_s.pop(member, None)

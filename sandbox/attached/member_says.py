@@ -1,4 +1,4 @@
-"""A member's running info (307), in the terms of the pages."""
+"""A member's running info (307), converted to the terms of the pages."""
 
 from typing import NamedTuple, Self, TypedDict
 
@@ -53,7 +53,7 @@ class MemberSays(NamedTuple):
 
     @property
     def threads(self) -> int | None:
-        """A Go client sends −1: it has no thread pool."""
+        """The number of threads in the pool, or None.  A Go client sends −1: it has no thread pool."""
         reported = self._number("PROP_THREADPOOL_CORE_SIZE")
         return reported if reported is not None and reported > 0 else None
 
@@ -69,7 +69,7 @@ class MemberSays(NamedTuple):
 
     @property
     def limits(self) -> PullLimits | None:
-        """Flow control limits of its pulls; None when not reported."""
+        """The flow control limits of the member's pulls, or None if not reported."""
         count = self._number("pullThresholdForQueue")
         if count is None:
             return None
@@ -81,7 +81,7 @@ class MemberSays(NamedTuple):
         }
 
     def held(self, topic: str | None) -> dict[MessageQueue, HeldQueue]:
-        """Queues it has and has not dropped, of one topic or all."""
+        """Return the queues that the member holds and has not dropped, of one topic or all."""
         return {mq: held for mq, held in self.queues.items() if topic in (None, mq.topic) and not held.dropped}
 
     def _number(self, name: str) -> int | None:
@@ -90,8 +90,9 @@ class MemberSays(NamedTuple):
 
 
 def computed_strategy(reported: str | None) -> AllocateMessageQueueStrategy:
-    """The strategy to compute with: RocketMQ's default where none was reported, and in place of one that needs lists or
-    rooms, which are unknown here.
+    """Return the strategy to compute assignments with.
+
+    It is RocketMQ's default if none was reported, or if the reported one needs lists or rooms, which are unknown here.
     """
     try:
         return strategy(reported if reported in _COMPUTED else DEFAULT_STRATEGY)
@@ -100,7 +101,7 @@ def computed_strategy(reported: str | None) -> AllocateMessageQueueStrategy:
 
 
 class Position(TypedDict):
-    """Fields of a queue's row that its member reports."""
+    """The fields of a queue's row that its member reports."""
 
     in_memory: str | None
     cells_from: str | None

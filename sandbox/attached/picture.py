@@ -28,7 +28,7 @@ Offsets = dict[str, dict[str, dict[int, int]]]
 
 
 class ServerSeen(NamedTuple):
-    """One name server.  `brokers` None: it does not answer."""
+    """The state of one name server.  `brokers` None: it does not answer."""
 
     name: str  # ns-1
     address: str
@@ -39,7 +39,7 @@ class ServerSeen(NamedTuple):
 
 
 class BrokerSeen:
-    """One broker process.  `named`: by a name server that answers."""
+    """The state of one broker process.  `named`: a name server that answers lists it."""
 
     def __init__(self, name: str, broker_id: int, address: str) -> None:
         self.name = name
@@ -53,7 +53,7 @@ class BrokerSeen:
 
     @property
     def lost(self) -> bool:
-        """Neither named nor answering."""
+        """True if no name server lists the broker and it does not answer."""
         return not self.named and self.state == UNREACHABLE
 
     @property
@@ -92,13 +92,14 @@ class Picture:
         return self._masters
 
     def in_order(self) -> list[BrokerSeen]:
-        """Each master with its slaves."""
+        """Return the brokers by name, each master followed by its slaves."""
         return sorted(self.brokers.values(), key=lambda broker: (broker.name, broker.broker_id))
 
     def set_brokers(self, reported: Brokers, most: int, now_ms: int) -> None:
-        """Name servers that answer name the running brokers; others stay, as they may have crashed.
+        """Update the brokers from what the name servers report.
 
-        A broker is removed when another process has its name and id or its address, or a day after its last answer.
+        Name servers that answer list the running brokers; others stay, as they may have crashed.  A broker is
+        removed when another process has its name and id or its address, or a day after its last answer.
         """
         places = [
             (name, broker_id, address)
@@ -132,16 +133,19 @@ class Picture:
                 del self.ends[queue], self.ends_ms[queue]
 
     def is_routed(self, name: str) -> bool:
-        """Return whether a name server lists a broker of that name, so that members allocate its queues."""
+        """Return True if a name server lists a broker of that name, so that members allocate its queues."""
         return any(broker.name == name and broker.named for broker in self.brokers.values())
 
     def silent_since_ms(self, name: str) -> int | None:
-        """When the master of that name answered last, if it does not now: its values are as of then."""
+        """Return the time of the last answer of the master of that name, if it does not answer now; else None.
+
+        Its values are as of that time.
+        """
         master = self._masters.get(name)
         return master.answered_ms if master is not None and master.state == UNREACHABLE else None
 
     def forget_tables(self, broker: BrokerSeen) -> None:
-        """Members may have left by now: the last report of a master that does not answer is dropped."""
+        """Drop the last report of a master that does not answer: members may have left since."""
         if broker.broker_id == MASTER:
             self.members.pop(broker.name, None)
             self.producers.pop(broker.name, None)
@@ -152,16 +156,16 @@ class Picture:
 
     @property
     def all_topics_known(self) -> bool:
-        """Each master has reported its topics; before, one that is in no table may exist all the same."""
+        """True if each master has reported its topics.  Before that, an unknown topic may exist."""
         return bool(self.topics) and self._masters.keys() <= self.topics.keys()
 
     def topic_names(self) -> list[str]:
-        """All but the system's own; ordinary ones first."""
+        """Return all topics but the system's own, ordinary ones first."""
         topics = {topic for table in self.topics.values() for topic in table if not self.is_system(topic)}
         return sorted(topics, key=lambda topic: (topic.startswith("%"), topic))
 
     def is_system(self, topic: str) -> bool:
-        """Each broker and cluster has a topic with its name."""
+        """Return True if the topic is a system topic.  Each broker and cluster has a topic with its name."""
         return (
             is_system(topic)
             or topic in self.clusters
@@ -174,7 +178,7 @@ class Picture:
         return {name: table[topic] for name, table in sorted(self.topics.items()) if topic in table}
 
     def read_queues(self, topic: str) -> list[MessageQueue]:
-        """The queues of consumers."""
+        """Return the queues of the topic that consumers read."""
         return [
             MessageQueue(topic, name, queue_id)
             for name, config in self.configs(topic).items()
@@ -183,7 +187,10 @@ class Picture:
         ]
 
     def set_offsets(self, broker: str, reported: Offsets) -> None:
-        """Offsets are polled more often than the ends of queues: a higher commit shows that its queue is longer."""
+        """Store a broker's table of committed offsets.
+
+        Offsets are polled more often than the ends of queues: a higher commit shows that its queue is longer.
+        """
         before = self.offsets.get(broker, {})
         self.offsets[broker] = reported
         for group, topics in reported.items():
@@ -195,13 +202,13 @@ class Picture:
                         self.is_at_least(broker, topic, queue_id, offset)
 
     def is_at_least(self, broker: str, topic: str, queue_id: int, max_offset: int) -> None:
-        """Valid until its broker reports the end of this queue again."""
+        """Raise a queue's known max offset, until its broker reports the end of the queue again."""
         ends = self.ends.get((broker, topic), {})
         if queue_id in ends and max_offset > ends[queue_id].max_offset:
             ends[queue_id] = ends[queue_id]._replace(max_offset=max_offset)
 
     def asked_ms(self, topic: str) -> int | None:
-        """When the ends of its queues were reported, by the answering broker with the oldest report."""
+        """Return when the ends of the topic's queues were reported, by the answering broker with the oldest report."""
         reported = [
             at_ms
             for (name, other), at_ms in self.ends_ms.items()
@@ -215,14 +222,14 @@ class Picture:
     # Groups.
 
     def group_names(self) -> list[str]:
-        """Groups with a member, a stored offset or a configuration; built-in ones are left out."""
+        """Return the groups with a member, a stored offset or a configuration, without built-in ones."""
         groups: set[str] = set().union(*self.groups.values()) if self.groups else set()
         groups |= {group for table in self.offsets.values() for group in table}
         groups |= {group for table in self.members.values() for group in table}
         return sorted(group for group in groups if not is_built_in(group))
 
     def brokers_of_group(self, group: str) -> list[str]:
-        """Brokers that may know members: a member's heartbeat creates its retry topic there."""
+        """Return the brokers that may have members: a member's heartbeat creates its retry topic there."""
         retry = retry_topic(group)
         return sorted(
             name for name, table in self.topics.items() if retry in table or group in self.offsets.get(name, {})
@@ -232,13 +239,13 @@ class Picture:
         return self.offsets.get(mq.broker, {}).get(group, {}).get(mq.topic, {}).get(mq.queue_id)
 
     def topics_of_group(self, group: str) -> list[str]:
-        """Topics it subscribes to, or has stored offsets of; its retry topic last."""
+        """Return the topics that the group subscribes to, or has stored offsets of; its retry topic last."""
         topics = {sub.topic for connection in self.connections(group) for sub in connection.subscriptions}
         topics |= {topic for table in self.offsets.values() for topic in table.get(group, {})}
         return sorted(topics, key=lambda topic: (topic.startswith("%"), topic))
 
     def connections(self, group: str) -> list[ConsumerConnection]:
-        """The reports of all brokers that know members of it."""
+        """Return the reports of all brokers that have members of the group."""
         return [table[group] for _, table in sorted(self.members.items()) if group in table]
 
     def members_of(self, group: str) -> dict[str, Connection]:
@@ -247,8 +254,10 @@ class Picture:
         return dict(sorted(members.items()))
 
     def connections_of(self, group: str) -> dict[str, list[Connection]]:
-        """The connections of each member in the report of the broker that has most of it: brokers key their table by
-        connection, and the id of two connections is in their answer to 38 twice."""
+        """Return the connections of each member by client id, from the broker that reports most for that id.
+
+        Brokers key their table by connection, and the id of two connections is in their answer to 38 twice.
+        """
         connections: dict[str, list[Connection]] = {}
         for reported in self.connections(group):
             mine: dict[str, list[Connection]] = {}
@@ -260,13 +269,16 @@ class Picture:
         return dict(sorted(connections.items()))
 
     def member_count(self, group: str) -> int | None:
-        """None while a broker that may have members has not reported, or does not answer."""
+        """Return the number of members.
+
+        None while a broker that may have members has not reported, or does not answer.
+        """
         count = sum(map(len, self.connections_of(group).values()))
         reported = all(group in self.asked_for_members.get(name, ()) for name in self.brokers_of_group(group))
         return count if count or reported else None
 
     def place_of(self, group: str, client_id: str) -> str | None:
-        """The address of a broker that knows this member."""
+        """Return the address of a broker that has this member, or None."""
         masters = self.masters()
         for name, table in sorted(self.members.items()):
             reported = table.get(group)
@@ -279,7 +291,7 @@ class Picture:
         return None
 
     def held_by(self, group: str) -> dict[MessageQueue, tuple[str, HeldQueue]]:
-        """The owner of each queue, by the members' reports; a queue being dropped has no owner."""
+        """Return the owner of each queue, by the members' reports.  A queue being dropped has no owner."""
         holders: dict[MessageQueue, tuple[str, HeldQueue]] = {}
         for client_id in self.members_of(group):
             says = self.says.get((group, client_id))
@@ -292,7 +304,7 @@ class Picture:
         return next((reported.message_model for reported in self.connections(group)), None)
 
     def limited_topics(self, limits: AttachedLimits) -> list[str]:
-        """Ordinary ones up to the limit, plus the retry and dead-letter topics of the groups shown."""
+        """Return ordinary topics up to the limit, plus the retry and dead-letter topics of the groups shown."""
         names = self.topic_names()
         ordinary = [topic for topic in names if not topic.startswith("%")]
         self._limited("topics", len(ordinary), limits.topics)

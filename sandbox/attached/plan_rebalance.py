@@ -1,9 +1,7 @@
-"""Plans the allocation on a real cluster, with strategies that need only members and queues."""
-
-from typing import Any
+"""Rebalance plans for a real cluster, with strategies that need only members and queues."""
 
 from sandbox.attached.picture import Picture
-from sandbox.attached.snapshot.group_seen import COLOURS, GroupSeen
+from sandbox.attached.snapshot.group_reports import COLOURS, GroupSeen
 from sandbox.cluster.actors.strategies import make_strategy
 from sandbox.control.questions import PlanRebalance
 from sandbox.kernel.errors import ActionRefused
@@ -12,8 +10,8 @@ from sandbox.queries.questions import rebalance as shared
 MADE_UP = "new member {number}"
 
 
-def plan(picture: Picture, question: PlanRebalance) -> dict[str, Any]:
-    """Plan a rebalance; the result has the shape of `queries.questions.rebalance.plan`.
+def plan(picture: Picture, question: PlanRebalance) -> dict[str, object]:
+    """Return the plan of a rebalance, in the shape of `queries.questions.rebalance.plan`.
 
     Raises ActionRefused: 404 for an unknown topic, 422 for a strategy that needs rooms or lists.
     """
@@ -21,13 +19,13 @@ def plan(picture: Picture, question: PlanRebalance) -> dict[str, Any]:
     now = [mq for mq in picture.read_queues(question.topic) if picture.is_routed(mq.broker)]
     if not now:
         raise ActionRefused(
-            404, "There is no topic {topic}.", "Choose one that exists.", field="topic", topic=question.topic
+            404, "Topic {topic} does not exist.", "Choose an existing topic.", field="topic", topic=question.topic
         )
     name = question.strategy or (view.strategy if view.strategy in shared.COMPARED else shared.COMPARED[0])
     if name not in shared.COMPARED:
         raise ActionRefused(
             422,
-            "{strategy} needs lists or rooms, which a real cluster does not tell.",
+            "{strategy} needs queue lists or machine rooms, which a real cluster does not report.",
             "Choose another strategy.",
             field="strategy",
             strategy=name,
@@ -61,7 +59,7 @@ def plan(picture: Picture, question: PlanRebalance) -> dict[str, Any]:
 
 
 def _members(question: PlanRebalance, known: list[str]) -> tuple[dict[str, str], list[str]]:
-    """Made-up ones with their labels, and all together in the clients' order."""
+    """Return the labels of invented members by client id, and all members of the plan in the clients' order."""
     stay, add = [member for member in known if member not in question.remove], question.add
     if question.members is not None:
         stay, add = stay[: question.members], max(0, question.members - len(stay))

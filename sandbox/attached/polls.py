@@ -1,6 +1,6 @@
-"""Polls a cluster while it has viewers: each node by a task of its own.
+"""Polls of a cluster while it has viewers: a task for each node.
 
-So a node that does not answer delays no other: its own task asks less and less often.
+A node that does not answer delays no other node: its own task polls less and less often.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from sandbox.kernel.errors import SandboxError
 
 
 class Polls:
-    """All tasks of one cluster.  `start` makes the first round, at once and not spread; then rounds repeat."""
+    """The poll tasks of one cluster.  `start` makes the first round, at once and not spread; then rounds repeat."""
 
     def __init__(
         self,
@@ -44,7 +44,10 @@ class Polls:
         self._started = False
 
     async def start(self) -> None:
-        """Every name server once, then every broker once; late ones continue in the background."""
+        """Poll every name server once, then every broker once, and start the tasks.
+
+        Late answers continue in the background.
+        """
         servers = list(self._picture.servers)
         await self._together([self._of_server(address) for address in servers])
         await self._together([polls.whole_round for polls in self._brokers.values()])
@@ -59,7 +62,7 @@ class Polls:
         self._again(self._changes.marks, self._limits.round_s, "marks", at_once=True)
 
     async def look_again(self) -> None:
-        """One round of all nodes, not spread; the tasks continue by themselves with viewers."""
+        """Poll all nodes once, now and at the same time.  The regular polls do not change."""
         await self._together([self._of_server(address) for address in self._picture.servers])
         await self._together([polls.whole_round for polls in self._brokers.values()])
         await self._together([self._members.first_round])
@@ -68,7 +71,7 @@ class Polls:
         await self._tasks.close()
 
     async def _together(self, jobs: list[Callable[[], Awaitable[bool]]]) -> None:
-        """All of them, within the time of a first round."""
+        """Run all jobs at the same time, and wait at most the time of a first round."""
         running = [task for job in jobs if (task := self._tasks.spawn(_plainly(job), "first round")) is not None]
 
         async def all_done() -> None:
@@ -112,7 +115,10 @@ class Polls:
         return True
 
     def _learn_brokers(self) -> None:
-        """Brokers known to any answering name server: name servers do not communicate."""
+        """Update the brokers from all name servers that answer.
+
+        Name servers do not communicate with each other.
+        """
         reported: Brokers = {}
         for server in self._picture.servers.values():
             for name, ids in (server.brokers or {}).items():

@@ -1,4 +1,4 @@
-"""Requests to a cluster, each within its node's limit."""
+"""Requests to a cluster, each within its node's limit of concurrent requests."""
 
 from sandbox.attached.lanes import Lanes
 from sandbox.attached.picture import Offsets
@@ -46,7 +46,7 @@ class Reach:
         self.admin.close()
 
     def name_server(self, address: str) -> NameServerQuestions:
-        """This name server only, without failover."""
+        """Return a client of this name server only, without failover."""
         return NameServerQuestions(self._requests, (address,))
 
     async def cluster_info(self, address: str) -> ClusterInfo:
@@ -66,7 +66,7 @@ class Reach:
         return frozenset(groups.groups)
 
     async def all_offsets(self, address: str) -> Offsets:
-        """Every committed offset: the one table that distinguishes none from 0."""
+        """Return every committed offset of a broker.  Only this table distinguishes a missing offset from 0."""
         reported = await self.lanes.through(address, lambda: self.admin.brokers.consumer_offsets(address))
         offsets: Offsets = {}
         for name, queues in reported.offsets.items():
@@ -113,7 +113,7 @@ class Reach:
         )
 
     async def record(self, address: str, physical_offset: int) -> bytes | None:
-        """The bytes of a record (33)."""
+        """Return the bytes of a record (33)."""
         return await self.lanes.through(
             address,
             lambda: self._requests.read(
@@ -140,7 +140,10 @@ class Reach:
         )
 
     async def running_info(self, address: str, group: str, client_id: str) -> RunningInfo:
-        """Outside the limits: a broker waits ten seconds for a member that does not answer."""
+        """Return a member's running info, through its broker.
+
+        The request is outside the broker's limits: a broker waits ten seconds for a member that does not answer.
+        """
         return await self.lanes.to_member(lambda: self._patient.groups.running_info(address, group, client_id))
 
     async def producers(self, address: str) -> dict[str, dict[str, Connection]]:
@@ -154,7 +157,7 @@ class Reach:
 
 
 def _producers(body: bytes | None) -> dict[str, dict[str, Connection]]:
-    """RocketMQ: `ProducerTableInfo`."""
+    """Return the producers by group and client id, from RocketMQ's `ProducerTableInfo`."""
     with reading("table of producers"):
         return {
             group: {

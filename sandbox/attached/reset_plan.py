@@ -1,12 +1,12 @@
-"""The `OffsetsView` of a real cluster: read from its brokers now (product 4.9)."""
+"""Reset plans for a real cluster: the `OffsetsView` read from its brokers now (product 4.9)."""
 
 import asyncio
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.attached.picture import BrokerSeen, Offsets, Picture
 from sandbox.attached.reach import Reach
 from sandbox.attached.snapshot.brokers import version_of
-from sandbox.attached.snapshot.group_seen import GroupSeen
+from sandbox.attached.snapshot.group_reports import GroupSeen
 from sandbox.attached.snapshot.queues import lock_row
 from sandbox.attached.topic_places import brokers_with
 from sandbox.kernel.errors import ActionRefused, BrokerRefused
@@ -44,7 +44,10 @@ Facts = dict[str, BrokerFacts]
 
 
 async def plan_reset(reach: Reach, picture: Picture, wish: ResetWish) -> tuple[ResetPlan, Facts]:
-    """Raises ActionRefused (404, 409, 422, 503), or the errors of requests."""
+    """Return the plan of a reset, and the values of the brokers behind it.
+
+    Raises ActionRefused (404, 409, 422, 503), or the errors of requests.
+    """
     check_wish(wish)
     facts = await ask_brokers(
         reach, picture, wish.group, wish.topic, time_ms=wish.value if wish.target == "time" else None
@@ -52,8 +55,11 @@ async def plan_reset(reach: Reach, picture: Picture, wish: ResetWish) -> tuple[R
     return make_plan(AttachedOffsets(GroupSeen(picture, wish.group), wish.topic, facts), wish), facts
 
 
-def draw_plan(seq: int, at_ms: int, wish: ResetWish, plan: ResetPlan, facts: Facts) -> dict[str, Any]:
-    """As a sandbox's.  `asked_method`: the requested one, `instead`: why it differs; `brokers` by name."""
+def draw_plan(seq: int, at_ms: int, wish: ResetWish, plan: ResetPlan, facts: Facts) -> dict[str, object]:
+    """Return the plan in the shape of a sandbox's.
+
+    `asked_method`: the requested one, `instead`: why it differs; `brokers` by name.
+    """
     return reset_plan.draw_plan(seq, at_ms, wish, plan) | {
         "asked_method": wish.method,
         "instead": None if plan.instead is None else reset_plan.draw_refusal(plan.instead),
@@ -65,13 +71,19 @@ def draw_plan(seq: int, at_ms: int, wish: ResetWish, plan: ResetPlan, facts: Fac
 
 
 async def ask_brokers(reach: Reach, picture: Picture, group: str, topic: str, *, time_ms: int | None = None) -> Facts:
-    """Every master that has the topic, in parallel.  One that does not answer raises: half a plan is useless."""
+    """Return the current values of every master that has the topic; they are asked in parallel.
+
+    Raises the error of a broker that does not answer: half a plan is useless.
+    """
     configs = await brokers_with(reach, picture, topic)
     masters = picture.masters()
     missing = [name for name in configs if name not in masters or masters[name].lost]
     if missing:
         raise ActionRefused(
-            503, "Broker {name} has no master now.", "Only a master knows offsets; wait for it.", name=missing[0]
+            503,
+            "Broker {name} has no master now.",
+            "Only a master stores offsets: wait until the broker has a master.",
+            name=missing[0],
         )
     answers = await asyncio.gather(
         *(_ask(reach, masters[name], config, group, topic, time_ms) for name, config in configs.items())
@@ -99,7 +111,10 @@ async def _ask(
 
 
 async def _writes_itself(reach: Reach, broker: BrokerSeen) -> bool:
-    """A 5.x broker has it in its settings; 4.9 has no such setting, and one that hides its settings counts as 4.9."""
+    """Return True if the broker can set a group to any offset.
+
+    A 5.x broker has that in its settings.  4.9 has no such setting, and a broker that hides its settings counts as 4.9.
+    """
     if not (broker.runtime.version or "").startswith("V5"):
         return False
     try:
@@ -132,7 +147,7 @@ class AttachedOffsets:
         return self._facts[mq.broker].committed(group, mq)
 
     def offset_at(self, mq: MessageQueue, time_ms: int) -> int:
-        """`time_ms` is the one the brokers were asked for."""
+        """Return the queue's offset at `time_ms`, which is the time that the brokers were asked for."""
         return self._facts[mq.broker].by_time[mq.queue_id]
 
     def newest_ms(self, mq: MessageQueue) -> int | None:
@@ -155,29 +170,33 @@ class AttachedOffsets:
         if method != "online" or current.writes_itself or current.members is None:
             return []
         if current.members.consume_type == "CONSUME_ACTIVELY":
-            return [Note("not_heard", "a pull consumer does not hear a live reset; nothing will move here", {})]
+            return [Note("not_heard", "a pull consumer ignores an online reset; no offset will change", {})]
         if owner is not None and self._seen.members[owner].language == "CPP":
-            text = "its owner is a C++ client, which does not read what this broker tells it"
+            text = "its owner is a C++ client, which cannot parse the reset request of this broker"
             return [Note("not_heard_in_cpp", text, {})]
         return []
 
     def method(self, wish: ResetWish, *, of_all: bool) -> tuple[str, Refusal | None]:
-        """A broker that only notifies its members can send them a time or the end, for all queues at once."""
+        """Return the method to use, and the reason if it differs from the requested one.
+
+        A broker that only notifies its members can send them a time or the end, for all queues at once.
+        """
         if wish.method != "online" or not self._notifying:
             return wish.method, None
         name, current = next(iter(self._notifying.items()))
         values = {"broker": name, "version": version_of(current.seen) or "4.9"}
         if wish.target not in KNOWN_LIVE:
             return "offline", Refusal(
-                "Live, broker {broker} ({version}) can tell members a point in time or the "
-                "latest only, so this is done offline.",
-                "Every member must be stopped for that.",
+                "In an online reset, broker {broker} ({version}) supports only a point in time or the latest "
+                "offset. This reset is done offline.",
+                "Stop all members of the group for an offline reset.",
                 values,
             )
         if not of_all:
             return "offline", Refusal(
-                "Live, broker {broker} ({version}) resets all queues of a topic at once, so this is done offline.",
-                "Choose all queues, or stop every member.",
+                "In an online reset, broker {broker} ({version}) resets all queues of a topic at once. This "
+                "reset is done offline.",
+                "Choose all queues, or stop all members.",
                 values,
             )
         return "online", None
@@ -185,14 +204,14 @@ class AttachedOffsets:
     def obstacle(self, method: str) -> Refusal | None:
         if any(each.message_model == "BROADCASTING" for each in self._members):
             return Refusal(
-                "A broadcasting group keeps its offsets with each member; the broker has none.",
-                "Nothing can be reset from here.",
+                "Each member of a broadcasting group keeps its own offsets; the broker has none.",
+                "The offsets of this group cannot be reset from here.",
             )
         alone = next((name for name, current in self._notifying.items() if current.members is None), None)
         if method == "offline" or not self.online_members or alone is None:
             return None
         return Refusal(
-            "Nobody of the group is online at broker {broker} to be told (code 206).",
+            "No member of the group is online at broker {broker}; it refuses an online reset (code 206).",
             "Wait for a heartbeat, or stop the group and choose the offline method.",
             {"broker": alone},
         )

@@ -1,4 +1,4 @@
-"""A reset of a group's offsets on a real cluster: the only change ever made there.
+"""Resets of a group's offsets on a real cluster, the only change ever made there.
 
 Three ways, as the brokers can (spec remoting 2.2; RocketMQ: `Broker2Client.resetOffset`, 5.x `resetOffsetInner`):
 
@@ -37,7 +37,7 @@ Requests = dict[str, Awaitable[Targets]]
 
 
 class Resets:
-    """Executes resets, one at a time, and writes each to the journal."""
+    """The resets of one cluster.  They are executed one at a time, and each is written to the journal."""
 
     def __init__(self, journal: Journal, clock: Clock) -> None:
         self._journal = journal
@@ -51,15 +51,15 @@ class Resets:
         self._tasks.cancel()
 
     async def act(self, reach: Reach, picture: Picture, action: Action, by: str, undo: UndoPoint | None) -> int:
-        """The seq of its ActionTaken.  `undo`: target of an UndoReset, kept by the caller.
+        """Execute a reset, or an undo to the offsets of `undo`; return the seq of its ActionTaken.
 
         Raises ActionRefused: 403 for every other action, else as a sandbox does.
         """
         if not isinstance(action, ResetOffsets | UndoReset):
             raise ActionRefused(
                 403,
-                "A real cluster is only looked at; nothing but offsets is changed there.",
-                "Use its own tools, or a sandbox.",
+                "Real clusters are read-only, except for offsets.",
+                "Use the cluster's own tools, or a sandbox.",
             )
         async with self._one_at_a_time:
             if isinstance(action, UndoReset):
@@ -88,7 +88,10 @@ class Resets:
         return seq
 
     async def _undo(self, reach: Reach, picture: Picture, action: UndoReset, by: str, undo: UndoPoint | None) -> int:
-        """Back to the offset of each queue.  Online members must accept an exact offset (5.x)."""
+        """Set each queue back to the offset before the reset; return the seq of its ActionTaken.
+
+        With online members, all brokers must accept an exact offset (5.x).
+        """
         point = checked_point(undo, action.reset_id, self._clock.now_ms())
         confirmed(action.confirm, point.group)
         facts = await ask_brokers(reach, picture, point.group, point.topic)
@@ -96,7 +99,9 @@ class Resets:
         online = any(current.members is not None for current in facts.values())
         if online and not _write_themselves(facts):
             raise ActionRefused(
-                409, "Members of the group are online and would overwrite it.", "Stop them, and undo it then."
+                409,
+                "Members of the group are online and would overwrite the offsets.",
+                "Stop all members of the group, then undo the reset.",
             )
         seq, _, _ = await self._carry_out(
             action,
@@ -110,13 +115,13 @@ class Resets:
         return seq
 
     def _id(self, seq: int) -> str:
-        """Id of the reset with this ActionTaken, distinct from those of other runs of the engine."""
+        """Return the id of the reset with this ActionTaken, different from the ids of other runs of the engine."""
         return f"r{self._began_ms:x}-{seq}"
 
     async def _carry_out(
         self, action: Action, by: str, group: str, method: str, facts: Facts, requests: Requests, *, reason: str
     ) -> tuple[int, Befores, Targets]:
-        """ActionTaken before any request, OffsetsReset with the brokers' answers.
+        """Send the requests of a reset.  Write ActionTaken before them, and OffsetsReset with the brokers' answers.
 
         Raises ActionRefused (502) when a broker failed; the others' changes are in the journal then, after `seq`.
         """
@@ -134,7 +139,7 @@ class Resets:
             raise ActionRefused(
                 502,
                 "Broker {broker} did not reset its queues: {why}.",
-                "Look at the offsets; other brokers may have done it.",
+                "Check the offsets; other brokers may have reset theirs.",
                 details={"began": str(seq)},
                 broker=broker,
                 why=remark.removesuffix("."),
@@ -159,15 +164,15 @@ class Resets:
         targets: Targets,
         members: tuple[str, ...],
     ) -> None:
-        """A minute later the targets are compared with the state, member by member.
+        """Compare the targets with the state a minute later, member by member, and write the result to the journal.
 
-        Reported: a late commit before the target; or one beyond messages its member has not finished: then a Java
-        member's pull was held at the broker during the reset, came back empty, and the member committed the end of that
-        pull (RocketMQ: `DefaultMQPushConsumerImpl.correctTagsOffset`).
+        Reported: a late commit before the target; or one beyond messages its member has not finished.  In the second
+        case a Java member's pull was held at the broker during the reset, came back empty, and the member committed
+        the end of that pull (RocketMQ: `DefaultMQPushConsumerImpl.correctTagsOffset`).
 
         No verdict for a queue that was set back and is at its old offset: its messages were all consumed again, or
-        the reset did not reach its member.  A 5.x broker sends it with one pull only, which may have been the held pull
-        of a member that has left.
+        the reset did not reach its member.  A 5.x broker sends it with one pull only, which may have been the held
+        pull of a member that has left.
         """
 
         async def compare() -> None:
@@ -189,7 +194,7 @@ class Resets:
 
 
 async def _says(reach: Reach, picture: Picture, group: str, client_id: str) -> dict[MessageQueue, HeldQueue] | None:
-    """The queues it reports now; None: no report."""
+    """Return the queues that a member reports now, or None without a report."""
     address = picture.place_of(group, client_id)
     try:
         current = await reach.running_info(address, group, client_id) if address is not None else None
@@ -199,7 +204,10 @@ async def _says(reach: Reach, picture: Picture, group: str, client_id: str) -> d
 
 
 def _is_overwritten(held: HeldQueue, committed: int | None, target: int) -> bool:
-    """`held` was reported after `committed`, so its unfinished offsets cannot have been committed correctly."""
+    """Return True if a commit has overwritten the reset of a queue.
+
+    `held` was reported after `committed`, so its unfinished offsets cannot have been committed correctly.
+    """
     unfinished = [
         low
         for low, count in ((held.cached_min_offset, held.cached_count), (held.taken_min_offset, held.taken_count))
@@ -213,7 +221,10 @@ def _write_themselves(facts: Facts) -> bool:
 
 
 def _by_members(reach: Reach, facts: Facts, action: ResetOffsets) -> Requests:
-    """Each broker computes its targets again as for the plan, and sends them to its members (222)."""
+    """Return requests that make each broker compute its targets and send them to its members (222).
+
+    The brokers compute the targets again, as for the plan.
+    """
     time_ms = TO_THE_END if action.target == "latest" else action.value or 0
     return {
         name: reach.reset_by_time(current.seen.address, action.group, action.topic, time_ms)
@@ -222,7 +233,10 @@ def _by_members(reach: Reach, facts: Facts, action: ResetOffsets) -> Requests:
 
 
 def _by_queue(reach: Reach, facts: Facts, group: str, targets: Targets) -> Requests:
-    """Queue by queue: brokers that can write offsets do, others get a commit in the group's name."""
+    """Return requests that set the offsets queue by queue.
+
+    Brokers that can write offsets do so; others get a commit in the group's name.
+    """
 
     async def one(current: BrokerFacts, mine: Targets) -> Targets:
         request = reach.reset_queue if current.writes_itself else reach.commit
@@ -237,7 +251,10 @@ def _by_queue(reach: Reach, facts: Facts, group: str, targets: Targets) -> Reque
 
 
 async def _send(requests: Requests) -> tuple[Targets, dict[str, str]]:
-    """All brokers in parallel: new offsets, and errors by broker; one's error does not lose the others' results."""
+    """Send the requests to all brokers in parallel; return the new offsets, and the errors by broker.
+
+    The error of one broker does not lose the results of the others.
+    """
     answers = await asyncio.gather(*requests.values(), return_exceptions=True)
     targets: Targets = {}
     failures: dict[str, str] = {}

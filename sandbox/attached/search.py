@@ -1,6 +1,4 @@
-"""Messages of a real cluster by id, key, position or time, and one record's bytes."""
-
-from typing import Any
+"""Search for messages of a real cluster by id, key, position or time, and the bytes of one record."""
 
 from sandbox.attached.picture import Picture
 from sandbox.attached.reach import Reach
@@ -17,14 +15,14 @@ from sandbox.queries.questions.search import Cursor
 from sandbox.queries.rows.messages import full_row, message_row, record_fields, record_parts
 from sandbox.remoting.codes import ResponseCode
 
-Row = dict[str, Any]
+Row = dict[str, object]
 
 PULLED = 32  # a broker returns no more at once
 SCANNED = 640  # entries read by one answer
 
 
 class Search:
-    """Questions about messages.  Only brokers named by name servers are asked, whatever address an id contains."""
+    """Questions about messages.  Only brokers that name servers list are asked, whatever address an id contains."""
 
     def __init__(self, reach: Reach, picture: Picture, limits: AttachedLimits) -> None:
         self._reach = reach
@@ -32,11 +30,14 @@ class Search:
         self._most = limits.found_messages
 
     async def find(self, question: FindMessages) -> Row:
-        """As `queries.questions.search.find`; without a topic only an offset id finds something."""
+        """Return the messages that match, as `queries.questions.search.find`.
+
+        Without a topic only an offset id finds a message.  Raises ActionRefused (422).
+        """
         if question.id:
             return await self._by_id(question.id.strip(), question.topic)
         if not question.topic:
-            raise ActionRefused(422, "Which topic?", "Choose one, or give a message id.", field="topic")
+            raise ActionRefused(422, "The topic is missing.", "Choose a topic, or enter a message ID.", field="topic")
         if question.key:
             matches = await self._with_key(
                 question.topic,
@@ -63,7 +64,7 @@ class Search:
                     return self._all("id", [full_row(message, known.name)])
         if not topic:
             raise ActionRefused(
-                422, "Which topic?", "A unique key is looked for in the index of one topic.", field="topic"
+                422, "The topic is missing.", "A unique key is searched in the index of one topic.", field="topic"
             )
         matches = [
             (name, message)
@@ -84,7 +85,10 @@ class Search:
     async def _by_place(self, question: FindMessages) -> Row:
         if question.queue is None:
             raise ActionRefused(
-                422, "Which queue?", "An offset counts within one queue: choose broker and number.", field="queue"
+                422,
+                "The queue is missing.",
+                "An offset is valid within one queue: choose a broker and a queue number.",
+                field="queue",
             )
         assert question.topic is not None
         assert question.offset is not None
@@ -96,7 +100,7 @@ class Search:
             raise ActionRefused(
                 404,
                 "{queue} has no entry {offset}.",
-                "It has entries {low} to {high}.",
+                "The queue has entries {low} to {high}.",
                 field="offset",
                 queue=mq.row,
                 offset=question.offset,
@@ -106,7 +110,10 @@ class Search:
         return self._all("place", [full_row(messages[0], broker)])
 
     async def _by_time(self, question: FindMessages) -> Row:
-        """Queue by queue from `from_ms` on, oldest first; the cursor has a sandbox's format."""
+        """Return messages from `from_ms` on, queue by queue, the oldest first.
+
+        The cursor has a sandbox's format.
+        """
         assert question.topic is not None
         await brokers_with(self._reach, self._picture, question.topic)
         queues = [mq for mq in self._picture.read_queues(question.topic) if question.queue in (None, mq.row)]
@@ -156,7 +163,7 @@ class Search:
         return 0 if end is None else max(0, end.min_offset)
 
     async def read_record(self, question: ReadRecord) -> Row:
-        """As a sandbox's; files and entries of a record and its deliveries are unknown."""
+        """Return a record as of a sandbox.  Its files, its queue entries and its deliveries are unknown."""
         raw = await self._raw(self._address(question.broker), question.physical_offset)
         message = _decoded(raw)
         if raw is None or message is None:
@@ -191,14 +198,14 @@ class Search:
         }
 
     async def read_entry(self, question: ReadEntry) -> Row:
-        """The 20 bytes of a queue entry (321)."""
+        """Return the 20 bytes of a queue entry (321), with their fields."""
         mq = MessageQueue(question.topic, question.broker, question.queue_id)
         reported = await self._reach.queue_entries(self._address(question.broker), mq, question.offset, 1)
         if not reported.entries:
             raise ActionRefused(
                 404,
                 "{queue} has no entry {offset}.",
-                "It has entries {low} to {high}.",
+                "The queue has entries {low} to {high}.",
                 field="offset",
                 queue=mq.row,
                 offset=question.offset,
@@ -225,7 +232,9 @@ class Search:
         }
 
     async def walk(self, question: WalkIndex) -> Row:
-        """Only the answer of QUERY_MESSAGE is known: text and hash are computed here, `files`, the lookup steps, are
+        """Return the walk of a key through the index, as far as known.
+
+        Only the response of QUERY_MESSAGE is known: text and hash are computed here; `files`, the lookup steps, are
         unknown (`told` False).
         """
         matches = await self._with_key(question.topic, question.key, question.from_ms, question.to_ms)
@@ -249,7 +258,10 @@ class Search:
         }
 
     async def _masters(self, topic: str) -> dict[str, str]:
-        """Addresses by name, of brokers that have the topic, without lost ones, which would end every search."""
+        """Return the addresses of the brokers that have the topic, by name.
+
+        Lost brokers are left out, since they would end every search.
+        """
         configs, masters = await brokers_with(self._reach, self._picture, topic), self._picture.masters()
         return {name: masters[name].address for name in configs if name in masters and not masters[name].lost}
 
@@ -259,11 +271,11 @@ class Search:
             if process.node == broker:
                 return process.address
         raise ActionRefused(
-            404, "There is no broker {name}.", "Choose one of the cluster's.", field="broker", name=broker
+            404, "Broker {name} does not exist.", "Choose a broker of the cluster.", field="broker", name=broker
         )
 
     async def _raw(self, address: str, physical_offset: int) -> bytes | None:
-        """The record that begins there; None: there is none."""
+        """Return the bytes of the record that begins at the offset, or None if none does."""
         try:
             return await self._reach.record(address, physical_offset)
         except BrokerRefused as error:
@@ -286,7 +298,7 @@ class Search:
 
 
 def _decoded(raw: bytes | None) -> StoredMessage | None:
-    """None for bytes that are no record: 4.9 answers with any bytes at the offset."""
+    """Return the decoded record, or None for other bytes: 4.9 answers with any bytes at the offset."""
     try:
         return None if not raw else record.decode(raw)
     except CorruptRecord:

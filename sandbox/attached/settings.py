@@ -11,7 +11,10 @@ MAX_NAME_SERVERS = 8
 
 
 class AttachedSettings(NamedTuple):
-    """`name_servers`: `host:port`.  With both keys every request is signed (ACL of 4.x); `tls`: for all connections."""
+    """The connection settings of a cluster.
+
+    `name_servers`: `host:port`.  With both keys every request is signed (ACL of 4.x); `tls`: for all connections.
+    """
 
     name_servers: tuple[str, ...]
     access_key: str | None = None
@@ -19,7 +22,7 @@ class AttachedSettings(NamedTuple):
     tls: bool = False
 
     def __repr__(self) -> str:
-        """Without the secret: settings may be logged."""
+        """Return the settings as text without the secret, since they may be logged."""
         return f"AttachedSettings({', '.join(self.name_servers)}, access_key={self.access_key!r}, tls={self.tls})"
 
 
@@ -28,16 +31,19 @@ def is_attached(slug: str) -> bool:
 
 
 def checked(settings: AttachedSettings) -> AttachedSettings:
-    """Raises ActionRefused (422) for unusable addresses."""
+    """Return the settings.  Raises ActionRefused (422) for unusable addresses."""
     if not settings.name_servers:
         raise ActionRefused(
-            422, "A cluster is reached by its name servers.", "Give the address of one.", field="name_servers"
+            422,
+            "A cluster is reached through its name servers.",
+            "Enter the address of a name server.",
+            field="name_servers",
         )
     if len(settings.name_servers) > MAX_NAME_SERVERS:
         raise ActionRefused(
             422,
-            "At most {most} name servers are asked.",
-            "Leave some out.",
+            "At most {most} name servers are queried.",
+            "Remove some entries.",
             field="name_servers",
             most=MAX_NAME_SERVERS,
         )
@@ -46,8 +52,8 @@ def checked(settings: AttachedSettings) -> AttachedSettings:
         if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
             raise ActionRefused(
                 422,
-                "{address} is no address.",
-                "Write host:port, such as 10.0.0.1:9876.",
+                "{address} is not an address.",
+                "Use host:port, for example 10.0.0.1:9876.",
                 field="name_servers",
                 address=address,
             )

@@ -1,4 +1,4 @@
-"""Viewers of a cluster and what they view: without viewers nothing is polled."""
+"""Viewers of a cluster, and what they view.  Without viewers nothing is polled."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ LEAST_PAUSE = 0.1
 
 
 class Watch:
-    """A bell, or a request within the last minute, keeps the polls running."""
+    """The record of viewers.  A bell, or a request within the last minute, keeps the polls running."""
 
     def __init__(self, clock: Clock, watched_s: float) -> None:
         self._clock = clock
@@ -36,7 +36,7 @@ class Watch:
 
     @property
     def groups(self) -> list[str]:
-        """Groups whose channels are read, sorted."""
+        """The groups whose channels are read, sorted."""
         return self._fresh(self._groups)
 
     @property
@@ -44,12 +44,12 @@ class Watch:
         return self._fresh(self._topics)
 
     def look(self) -> None:
-        """A request came."""
+        """Record a request."""
         self._until_s = self._clock.monotonic() + self._watched_s
         self._wake()
 
     def look_at(self, *, group: str | None = None, topic: str | None = None) -> bool:
-        """A channel of these is read.  True: the first time since long."""
+        """Record that a channel of this group or topic is read.  Return True if that was not recent."""
         self.look()
         is_new = False
         for name, table in ((group, self._groups), (topic, self._topics)):
@@ -62,7 +62,7 @@ class Watch:
         return is_new
 
     def look_at_all(self) -> None:
-        """The list of all groups is read."""
+        """Record that the list of all groups is read."""
         self.look()
         self._all_until_s = self._until_s
 
@@ -104,7 +104,7 @@ class Watch:
 
 
 class Again:
-    """Repeats one job while there are viewers; after a failure it waits longer each time."""
+    """A job that is repeated while there are viewers.  After failures the pauses become longer."""
 
     def __init__(self, clock: Clock, watch: Watch, *, period_s: float, backoff_s: tuple[float, float]) -> None:
         self._clock = clock
@@ -114,7 +114,7 @@ class Again:
         self.failures = 0
 
     async def run(self, job: Callable[[], Awaitable[bool]], *, first_wait_s: float = 0.0) -> None:
-        """`job` returns whether it succeeded, and does not raise."""
+        """Repeat `job`, which returns True on success and does not raise."""
         await self._clock.sleep(first_wait_s)
         while True:
             await self._watch.until_wanted()

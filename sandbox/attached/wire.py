@@ -1,4 +1,4 @@
-"""The connection to an attached cluster."""
+"""The connector to an attached cluster."""
 
 import ssl
 from collections.abc import Awaitable, Callable
@@ -10,7 +10,7 @@ from sandbox.transport.tcp_client import TcpConnector
 
 
 class Wire(NamedTuple):
-    """`close` ends every connection the connector opened."""
+    """A connector to a cluster.  `close` ends every connection that the connector opened."""
 
     connector: Connector
     close: Callable[[], Awaitable[None]]
@@ -20,7 +20,7 @@ Wires = Callable[[AttachedSettings], Wire]
 
 
 def tcp_wire(settings: AttachedSettings) -> Wire:
-    """Real sockets.
+    """Return a connector with real sockets.
 
     With TLS a node must show a certificate the machine trusts (SSL_CERT_FILE names a cluster's own authority).  The
     name in it is not checked: brokers are known by the addresses of their name server.  RocketMQ's own clients trust

@@ -1,1 +1,1 @@
-"""The broker: topics, groups, offsets, locks, delays, retries."""
+"""Broker: topics, groups, offsets, locks, delayed messages, retries and transactions."""

@@ -1,4 +1,4 @@
-"""Access control, checked before a request's handler."""
+"""Access control of a broker, checked before a request's handler runs."""
 
 from sandbox.broker.acl_config import (
     MAX_ACCOUNTS,
@@ -38,20 +38,24 @@ ADMIN_CODES = frozenset(
 
 
 class AccessControl:
-    """RocketMQ 4.x: `PlainAccessValidator`, `PlainPermissionManager` (spec remoting 5).
+    """Accounts, permissions and trusted addresses of a broker, and the check of requests against them.
 
-    A refused request gets code 1 and RocketMQ's sentence, without the line of Java it was thrown in.
+    RocketMQ 4.x: `PlainAccessValidator`, `PlainPermissionManager` (spec remoting 5).  A refused request gets code 1
+    and RocketMQ's message, without the line of Java that threw it.
     """
 
     def __init__(self, config: AclConfig, clock: Clock) -> None:
-        """Raises AclError for a configuration RocketMQ does not accept."""
+        """Create access control.  Raises AclError if RocketMQ would not accept the configuration."""
         self._clock = clock
         self.version = DataVersion(0, clock.now_ms())
         self.config = config
         self._take(config)
 
     def check(self, c: RemotingCommand, remote: str) -> None:
-        """Raises BrokerRefused (1)."""
+        """Check signature and permissions of a request from `remote`.
+
+        Raises BrokerRefused (1) if it is not allowed.
+        """
         ip = remote.rpartition(":")[0].strip("[]")
         if any(matches(ip) for matches in self._white):
             return
@@ -68,12 +72,15 @@ class AccessControl:
         self._check_permissions(c, rules)
 
     def replace(self, config: AclConfig) -> None:
-        """From the next request on.  Raises AclError; then nothing changes."""
+        """Replace the whole configuration from the next request on.
+
+        Raises AclError if it is invalid; nothing changes then.
+        """
         self._take(config)
         self.version = self.version.next(self._clock.now_ms())
 
     def put(self, account: Account) -> None:
-        """Add an account, or replace the one with its key.  Raises AclError."""
+        """Add an account, or replace the one with the same key.  Raises AclError if it is invalid or one too many."""
         rules = Rules.of(account)
         if account.access_key not in self._rules and len(self._rules) >= MAX_ACCOUNTS:
             raise AclError(f"a broker has at most {MAX_ACCOUNTS} accounts")
@@ -85,14 +92,17 @@ class AccessControl:
         return rules.account if rules else None
 
     def remove(self, access_key: str) -> bool:
-        """False: there is no such account."""
+        """Remove an account; return False if the key has none."""
         if self._rules.pop(access_key, None) is None:
             return False
         self._changed()
         return True
 
     def set_white_addresses(self, texts: tuple[str, ...]) -> None:
-        """Addresses that need no signature.  Raises AclError."""
+        """Replace the patterns of addresses that need no signature.
+
+        Raises AclError if one is invalid or there are too many.
+        """
         if len(texts) > MAX_WHITE_ADDRESSES:
             raise AclError(f"there are at most {MAX_WHITE_ADDRESSES} white addresses")
         self._white = [white_address(text) for text in texts]
@@ -111,7 +121,10 @@ class AccessControl:
         self.version = self.version.next(self._clock.now_ms())
 
     def _check_permissions(self, c: RemotingCommand, rules: Rules) -> None:
-        """Writing traces is always allowed; an administrator without permissions of its own may do everything."""
+        """Refuse a request for which the account lacks a permission.
+
+        Writing traces is always allowed.  An administrator's account without permissions of its own may do everything.
+        """
         needed = needed_permissions(c)
         if needed.get(names.TRACE_TOPIC) == PUB:
             return
@@ -130,10 +143,10 @@ class AccessControl:
 
 
 def needed_permissions(c: RemotingCommand) -> dict[str, int]:
-    """The permissions a request needs, by topic; a group is named by its retry topic.
+    """Return the permission bits that a request needs, by topic; a group is named by its retry topic.
 
-    Codes that are not listed need none.  Batches (320) are not listed, and a retry sent with the old code (10) names
-    its group in a field it does not have: as in RocketMQ.
+    Codes that are not listed need none.  As in RocketMQ, batches (320) are not listed, and a retry sent with the old
+    code (10) names its group in a field that it does not have.
     """
     needed: dict[str, int] = {}
 

@@ -12,9 +12,10 @@ _PARTS_V4, _PARTS_V6 = 4, 8
 
 
 def address_pattern(text: str | None) -> Matches:
-    """Exact, `*`, `1.2.3.*`, `1.2.3.4-9`, `a,b`, `1.2.3.{4,5}`; an empty pattern fits no address.
+    """Return a function that matches addresses against a pattern.
 
-    Raises ValueError for any other text.
+    Patterns: exact, `*`, `1.2.3.*`, `1.2.3.4-9`, `a,b`, `1.2.3.{4,5}`; an empty pattern matches no address.  Raises
+    ValueError for any other text.
     """
     text = (text or "").strip()
     if not text:
@@ -51,7 +52,10 @@ def _one_of(texts: list[str]) -> Matches:
 
 
 def _range(text: str) -> Matches:
-    """The last parts may be `*`, the one before them a span; parts to the left are numbers."""
+    """Return the matcher of an address range.
+
+    The last parts may be `*`, the one before them a span; parts to the left are numbers.
+    """
     if ":" in text:
         return _range_v6(text)
     parts = text.split(".")
@@ -70,7 +74,7 @@ def _range(text: str) -> Matches:
 
 
 def _range_v6(text: str) -> Matches:
-    """As for IPv4; `::` in front of the spans stands for zeros."""
+    """Return the matcher of an IPv6 range, like `_range`; `::` in front of the spans stands for zeros."""
     head, _, tail = text.rpartition("::")
     left = [part for part in head.split(":") if part] if "::" in text else []
     right = tail.split(":") if "::" in text else text.split(":")
@@ -103,7 +107,7 @@ def _span(part: str, base: int, most: int) -> tuple[int, int]:
 
 
 def _check_order(text: str, spans: list[tuple[int, int]], most: int) -> None:
-    """Only `*` may follow a span, and the first part must be a number."""
+    """Raise ValueError unless the first part is a number and only `*` follows a span."""
     open_from = next((index for index, (low, high) in enumerate(spans) if low != high), len(spans))
     if open_from == 0 or any(span != (0, most) for span in spans[open_from + 1 :]):
         raise ValueError(f"{text} is no pattern of addresses")

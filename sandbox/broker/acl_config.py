@@ -1,4 +1,4 @@
-"""Accounts and permissions of a broker: values, as in `plain_acl.yml` (spec remoting 5)."""
+"""Accounts and permissions of a broker, as values of `plain_acl.yml` (spec remoting 5)."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -17,11 +17,11 @@ MAX_WHITE_ADDRESSES = 1_024
 
 
 class AclError(ValueError):
-    """A configuration RocketMQ does not accept, in its words."""
+    """Configuration error with RocketMQ's own message."""
 
 
 class Account(NamedTuple):
-    """Permissions are texts: `T1=PUB|SUB`.  RocketMQ: `PlainAccessConfig`."""
+    """Account of a client.  Permissions are texts such as `T1=PUB|SUB`.  RocketMQ: `PlainAccessConfig`."""
 
     access_key: str
     secret_key: str
@@ -33,12 +33,12 @@ class Account(NamedTuple):
     group_perms: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """Without the secret."""
+        """Return a text without the secret key."""
         return f"Account({self.access_key!r}, admin={self.admin})"
 
     @classmethod
     def from_plain(cls, value: Mapping[str, Any]) -> "Account":
-        """From RocketMQ's own names; a missing value is empty."""
+        """Create an account from RocketMQ's field names; a missing value is empty."""
 
         def text(key: str) -> str:
             return str(value.get(key) or "")
@@ -59,14 +59,14 @@ class Account(NamedTuple):
 
 
 class AclConfig(NamedTuple):
-    """The content of `plain_acl.yml`; without accounts only white addresses may do anything."""
+    """Content of `plain_acl.yml`.  Without accounts only white addresses are allowed to do anything."""
 
     accounts: tuple[Account, ...] = ()
     global_white_addresses: tuple[str, ...] = ()
 
     @classmethod
     def from_plain(cls, value: Mapping[str, Any]) -> "AclConfig":
-        """From the file's content as a map."""
+        """Create the configuration from the file's content as a map."""
         return cls(
             tuple(Account.from_plain(row) for row in value.get("accounts") or ()),
             tuple(map(str, value.get("globalWhiteRemoteAddresses") or ())),
@@ -74,7 +74,7 @@ class AclConfig(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """An account, prepared for checks.  A group is in `permissions` as its retry topic."""
+    """Account prepared for checks.  `permissions` names a group by its retry topic."""
 
     account: Account
     is_white: Matches
@@ -84,7 +84,7 @@ class Rules(NamedTuple):
 
     @classmethod
     def of(cls, account: Account) -> "Rules":
-        """Raises AclError."""
+        """Prepare an account.  Raises AclError if its keys, permissions or address pattern are invalid."""
         for key in (account.access_key, account.secret_key):
             if not MIN_KEY_CHARS <= len(key) <= MAX_KEY_CHARS:
                 raise AclError(
@@ -104,19 +104,22 @@ class Rules(NamedTuple):
         )
 
     def may(self, resource: str, needed: int) -> bool:
-        """RocketMQ: `checkPerm`, `Permission.checkPermission`."""
+        """Return True if the account has the needed permission on a topic or retry topic.
+
+        RocketMQ: `checkPerm`, `Permission.checkPermission`.
+        """
         default = self.default_group if resource.startswith(names.RETRY_PREFIX) else self.default_topic
         owned = self.permissions.get(resource, default)
         return not owned & DENY and bool(needed & owned)
 
 
 def bits_of(word: str) -> int:
-    """Missing and unknown words deny."""
+    """Return the bits of a permission word; a missing or unknown word denies."""
     return _WORDS.get(word.strip(), DENY)
 
 
 def white_address(text: str) -> Matches:
-    """Raises AclError."""
+    """Return the matcher of a white address pattern.  Raises AclError if the pattern is invalid."""
     try:
         return address_pattern(text)
     except ValueError:

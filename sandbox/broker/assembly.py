@@ -1,4 +1,4 @@
-"""Creates and connects the parts of a broker."""
+"""Creation and connection of a broker's parts."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -60,7 +60,7 @@ def assemble(
     topic_changed: Callable[[TopicConfig | None], None],
     groups_changed: Callable[[], None],
 ) -> BrokerParts:
-    """Make every manager once.  The two callbacks are called after each change of their table."""
+    """Create all managers of a broker.  The two callbacks are called after each change of their table."""
     connections = Connections(clock, journal, config.channel_idle_ms)
     broker_to_client = BrokerToClient(connections, clock)
     scan_ms = config.hold_scan_ms if config.long_polling else config.short_polling_ms
@@ -103,7 +103,7 @@ def assemble(
 
 
 class Processors(NamedTuple):
-    """The handler of each request code, and those also called without a connection."""
+    """Handlers by request code, and the processors that are also called without a connection."""
 
     handlers: dict[int, Handler]
     topics: TopicAdminProcessor
@@ -111,7 +111,10 @@ class Processors(NamedTuple):
 
 
 def processors_of(parts: BrokerParts, settings_changed: Callable[[set[str]], None]) -> Processors:
-    """`settings_changed` is called with the names of settings changed by a request."""
+    """Create the processors of a broker.
+
+    `settings_changed` is called with the names of the settings that a request changes.
+    """
     topics, reset = TopicAdminProcessor(parts), ResetOffsetProcessor(parts)
     checks = SendChecks(parts)
     send = SendProcessor(parts, checks)

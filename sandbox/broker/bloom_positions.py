@@ -1,7 +1,7 @@
-"""The bit positions of a group and a topic in RocketMQ's bloom filter.
+"""Bit positions of a group and topic in RocketMQ's bloom filter.
 
-The filter itself (of `consumequeue_ext`) is off by default and does not exist here.  Its positions are still written to
-`consumerFilter.json`: Apache's broker drops the whole file when they are missing or of another size.  RocketMQ:
+The filter itself (in `consumequeue_ext`) is off by default and not implemented.  Its positions are still written to
+`consumerFilter.json`: Apache's broker drops the whole file if they are missing or have another size.  RocketMQ:
 `BloomFilter` for 32 groups and 20 % errors, over Guava's `murmur3_128` (spec store-format 10).
 """
 
@@ -13,7 +13,7 @@ _MASK = (1 << 64) - 1
 
 
 def bloom_positions(group: str, topic: str) -> tuple[int, ...]:
-    """RocketMQ: `BloomFilter.calcBitPositions` of `group#topic`."""
+    """Return the bit positions of `group#topic`.  RocketMQ: `BloomFilter.calcBitPositions`."""
     hash64 = _murmur3(f"{group}#{topic}".encode())
     low, high = _int(hash64), _int(hash64 >> 32)
     positions = []
@@ -24,7 +24,7 @@ def bloom_positions(group: str, topic: str) -> tuple[int, ...]:
 
 
 def _murmur3(data: bytes) -> int:
-    """The lower 64 bits of MurmurHash3 x64 128 with seed 0."""
+    """Return the lower 64 bits of MurmurHash3 x64 128 with seed 0."""
     h1 = h2 = 0
     whole = len(data) // 16 * 16
     for at in range(0, whole, 16):
@@ -61,5 +61,5 @@ def _spread(k: int) -> int:
 
 
 def _int(value: int) -> int:
-    """Java's `(int)`."""
+    """Return the value as Java's `(int)` cast does: a signed 32-bit number."""
     return (value + 0x8000_0000) % (1 << 32) - 0x8000_0000

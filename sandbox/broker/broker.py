@@ -1,4 +1,4 @@
-"""The broker: requests in, answers out, synchronously."""
+"""Broker process: handles requests synchronously and sends the answers."""
 
 import logging
 from collections.abc import Callable, Collection, Sequence
@@ -31,11 +31,11 @@ MAX_QUEUED = 10_000  # batches kept for a hung broker; a real one's socket buffe
 
 
 class Broker:
-    """A `Listener` with all parts of a broker; one object is one process.
+    """Broker process with all its parts, a `Listener` of connections.
 
-    RocketMQ: `BrokerController`.  Snapshots read `topics`, `subscription_groups`, `consumer_offsets`, `consumers`,
-    `filters`, `producers`, `locks`, `pulls`, `hold`, `delay`, `transactions`, `stats`, `store` and, of a slave,
-    `replica` and `slave_sync`; they change nothing.
+    RocketMQ: `BrokerController`.  Snapshots read, without changing anything: `topics`, `subscription_groups`,
+    `consumer_offsets`, `consumers`, `filters`, `producers`, `locks`, `pulls`, `hold`, `delay`, `transactions`,
+    `stats`, `store` and, on a slave, `replica` and `slave_sync`.
     """
 
     def __init__(
@@ -81,27 +81,31 @@ class Broker:
         self._transaction_check = parts.transaction_check
         self._broker_to_client = parts.broker_to_client
         self.access = parts.access
-        self.connections.on_gone = self._forget
         self._registration = Registration(
             config, clock, connector, name_servers, lambda: (self.topics.version, self.topics.table)
         )
-        self._registration.on_orders = self.topics.mark_orders
         self._follower = Follower(config, parts, self._files, store, clock, connector, self._registration)
         self.replica = self._follower.replica
         self.slave_sync = self._follower.slave_sync
-        store.ha.inbox.halted = lambda: self._clock.stopped
         self._processors = processors_of(parts, self._settings_changed)
         self._handlers = self._processors.handlers
         self._timers: dict[str, TimerHandle] = {}
         self.running = False
+        self._wire()
+
+    def _wire(self) -> None:
+        """Connect the parts that call back: each was created before the part that it calls."""
+        self.connections.on_gone = self._forget
+        self._registration.on_orders = self.topics.mark_orders
+        self.store.ha.inbox.halted = lambda: self._clock.stopped
 
     # Life cycle.
 
     def start(self, *, accepting: Collection[str] = ()) -> None:
-        """Read the tables, open the store, run the timers, register.  `accepting`: as `ConfigFiles.load` has it.
+        """Load the tables, open the store, start the timers, register.  `accepting` as in `ConfigFiles.load`.
 
-        Raises TablesDamaged, Locked or StoreError when a table or the store cannot be opened.  The tables are first,
-        as in RocketMQ: a broker that cannot read them leaves its log as it is.
+        Raises TablesDamaged, Locked or StoreError if a table or the store cannot be opened.  The tables come first,
+        as in RocketMQ: a broker that cannot read them does not change its log.
         """
         self._files.load(
             self.topics, self.subscription_groups, self.consumer_offsets, self.delay, self.filters, accepting
@@ -112,7 +116,7 @@ class Broker:
         except BaseException:
             self.store.crash()
             raise
-        self.store.reput.awaited = self.hold
+        self.store.reput.awaited = self.hold  # not earlier: recovery dispatches messages too
         self.store.reput.on_arrival = self._arrived
         self.running = True
         config = self.config
@@ -146,7 +150,7 @@ class Broker:
         self._registration.start()
 
     def stop(self) -> None:
-        """Unregister, write everything, close the store."""
+        """Stop the broker cleanly: unregister, write all tables, close the store."""
         if not self.running:
             return
         self._registration.stop(goodbye=True)
@@ -159,7 +163,7 @@ class Broker:
         self._journal.write(BrokerStopped(broker=self.config.name, broker_id=self.config.broker_id, how="clean"))
 
     def kill(self, how: str = "killed") -> None:
-        """End as kill -9 does: nothing is written any more.  `how`: killed or power_cut."""
+        """End the broker as kill -9 does: nothing more is written.  `how`: killed or power_cut."""
         if not self.running:
             return
         self._registration.stop(goodbye=False)
@@ -182,11 +186,11 @@ class Broker:
         self.locks.lose_all(self.config.node)
 
     def hang(self) -> None:
-        """Stop the process, as SIGSTOP does: no answers, no timers, connections stay."""
+        """Stop the process as SIGSTOP does: no answers, no timers; connections stay."""
         self._clock.stop()
 
     def resume(self) -> None:
-        """Continue: first the requests that arrived meanwhile, then the timers that fell due."""
+        """Continue after a hang: first handle the requests that arrived, then run the timers that are due."""
         queued, self._queued = self._queued, []
         self._clock.wake()
         for commands, channel in queued:
@@ -200,12 +204,12 @@ class Broker:
 
     @property
     def strange_tables(self) -> tuple[TableRead, ...]:
-        """Tables that its start did not read from their files, but from backups, or not at all."""
+        """Tables that the start did not read from their files, but from backups or not at all."""
         return self._files.strange
 
     @property
     def ha_listener(self) -> ByteListener:
-        """The listener of `config.ha_address`: slaves copy the log there."""
+        """Listener of `config.ha_address`, where slaves copy the log."""
         return self.store.ha
 
     @property
@@ -218,7 +222,7 @@ class Broker:
         self.connections.opened(channel)
 
     def handle(self, commands: list[RemotingCommand], channel: Channel) -> None:
-        """One batch from one client: process all, dispatch once, answer all."""
+        """Handle one batch of requests from one client: process all, dispatch once, answer all."""
         if not self.running:
             return
         if self._clock.stopped:
@@ -240,7 +244,7 @@ class Broker:
             self._forget(channel)
 
     def serves(self, code: int) -> bool:
-        """Return whether this node handles the request code.  Used when one listener serves broker and name server."""
+        """Return True if this node handles the request code.  Used if one listener serves broker and name server."""
         return code in self._handlers
 
     def _answer(self, c: RemotingCommand, channel: Channel) -> Answer:
@@ -268,7 +272,7 @@ class Broker:
         return None if c.flag & FLAG_ONEWAY else answer
 
     def _forget(self, channel: Channel) -> None:
-        """A connection ended: its members leave at once, and the other members are notified."""
+        """Remove the members of a closed connection at once and notify the other members."""
         if not self.running:
             return
         self.hold.drop(channel)
@@ -306,7 +310,10 @@ class Broker:
 
     @property
     def offsets_due_ms(self) -> int | None:
-        """When `consumerOffset.json` is written next, if anything has changed by then."""
+        """Time of the next write of `consumerOffset.json`, in ms; None without a timer.
+
+        Only changed offsets are written.
+        """
         timer = self._timers.get("offsets")
         return None if timer is None else self._clock.ms_at(timer.when)
 
@@ -322,16 +329,19 @@ class Broker:
 
         self._timers[name] = self._clock.call_later(first_ms / 1000, run)
 
-    # For code in the same process: as behind the request codes, without a connection.
+    # For code in the same process: like the requests, without a connection.
 
     def create_topic(self, topic: TopicConfig, how: str = "broker") -> None:
-        """Create or change a topic.  Raises BrokerRefused (17)."""
+        """Create or change a topic, as request 17 does.  Raises BrokerRefused."""
         self._processors.topics.put(topic, how)
 
     def delete_topic(self, topic: str) -> None:
-        """Raises BrokerRefused (215)."""
+        """Delete a topic, as request 215 does.  Raises BrokerRefused."""
         self._processors.topics.remove(topic)
 
     def reset_offsets(self, group: str, topic: str, timestamp_ms: int, *, force: bool = True) -> dict[Queue, int]:
-        """Send every member its new offsets; timestamp -1 is the end.  Raises BrokerRefused (222)."""
+        """Reset a group to a store time, as request 222 does: send every member its new offsets and return them.
+
+        `timestamp_ms` -1 is the end of the queue.  Raises BrokerRefused.
+        """
         return self._processors.reset.send_to_members(ResetOffsetHeader(topic, group, timestamp_ms, force))

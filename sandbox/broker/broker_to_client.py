@@ -1,4 +1,4 @@
-"""Requests of the broker to connected clients."""
+"""Requests that the broker sends to connected clients."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,10 @@ MAX_CALL_BYTES = 64 * 1024 * 1024  # of their bodies, which are kept until then
 
 
 class BrokerToClient:
-    """RocketMQ: `Broker2Client`.  Requests go out in the serialize type the connection last used."""
+    """Sender of requests to clients, in the serialize type that the connection last used.
+
+    RocketMQ: `Broker2Client`.
+    """
 
     def __init__(self, connections: Connections, clock: Clock) -> None:
         self._connections = connections
@@ -48,7 +51,10 @@ class BrokerToClient:
         timeout_s: float,
         heard: Heard,
     ) -> None:
-        """Send a request to a client; `heard` is called once, with its answer or None."""
+        """Send a request to a client; call `heard` once, with the answer or with None.
+
+        The argument is None after `timeout_s`, or at once if too many requests or bytes wait.
+        """
         size = len(body or b"")
         if len(self._calls) >= MAX_CALLS or self._call_bytes + size > MAX_CALL_BYTES:
             heard(None)
@@ -58,7 +64,7 @@ class BrokerToClient:
         self._calls[key] = (self._clock.call_later(timeout_s, lambda: self._finish(key, None)), heard, size)
 
     def answered(self, c: RemotingCommand, channel: Channel) -> None:
-        """A client answered; an answer without a waiting request is dropped."""
+        """Pass a client's answer to its waiting request; drop an answer that no request waits for."""
         self._finish((channel, c.opaque), c)
 
     def stop(self) -> None:

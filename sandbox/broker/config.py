@@ -13,7 +13,7 @@ PERM_READ = 4
 
 @dataclass(frozen=True, kw_only=True)
 class BrokerLimits:
-    """Limits of a sandbox's broker; None: no limit (catalogue 6).
+    """Limits of a sandbox's broker; None means no limit (catalogue 6).
 
     Retry, dead-letter and built-in topics, and built-in groups, do not count.
     """
@@ -27,10 +27,10 @@ class BrokerLimits:
 
 @dataclass(kw_only=True)
 class BrokerConfig:
-    """RocketMQ: `BrokerConfig` and the listening part of `NettyServerConfig`; defaults of 4.9.8.
+    """Settings of a broker: `BrokerConfig` and the listening part of `NettyServerConfig`, defaults of 4.9.8.
 
-    One object per broker: UPDATE_BROKER_CONFIG (25) changes the few fields that `settings` names, nothing else does.
-    `address` is `ip:port` or `name:port` as clients reach it.
+    Each broker has one object.  Only UPDATE_BROKER_CONFIG (25) changes it, and only the fields that `settings`
+    names.  `address` is `ip:port` or `name:port` as clients reach it.
     """
 
     name: str
@@ -79,7 +79,7 @@ class BrokerConfig:
 
     @property
     def node(self) -> str:
-        """`broker-a`, or `broker-a.1` for a slave: its name in events."""
+        """Name of this node in events: `broker-a`, or `broker-a.1` for a slave."""
         return self.name if self.is_master else f"{self.name}.{self.broker_id}"
 
     @property
@@ -92,12 +92,12 @@ class BrokerConfig:
 
     @property
     def ip(self) -> str:
-        """As clients are shown it: it may be a name."""
+        """Host part of the address that clients receive; it may be a name."""
         return self.address.rpartition(":")[0]
 
     @property
     def stored_address(self) -> str:
-        """`ip:port` as records and message ids hold it."""
+        """Address `ip:port` as records and message ids contain it."""
         ip, _, port = self.address.rpartition(":")
         return f"{self.host or ip}:{port}"
 
@@ -108,9 +108,9 @@ class BrokerConfig:
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str], *, address: str) -> "BrokerConfig":
-        """From the keys of Apache's `broker.conf`; unknown keys are ignored.
+        """Create the configuration from the keys of Apache's `broker.conf`; unknown keys are ignored.
 
-        Raises ValueError where RocketMQ does not start: a slave has an id above 0.
+        Raises ValueError if RocketMQ would not start: a slave needs an id above 0.
         """
         values: dict[str, Any] = {"name": properties.get("brokerName", "broker-a"), "address": address}
         for key, name in PROPERTIES.items():

@@ -1,8 +1,7 @@
-"""The broker's tables on disk."""
+"""Files of the broker's tables."""
 
 import logging
 from collections.abc import Callable, Collection
-from typing import Any
 
 from sandbox.broker.consumer_filters import ConsumerFilterManager
 from sandbox.broker.consumer_offsets import ConsumerOffsetManager
@@ -27,11 +26,13 @@ ROWS_PER_S = 500  # and then this many each second
 
 
 class ConfigFiles:
-    """Reads the five tables at start; topics and groups are written with every change, the others every few seconds.
+    """Files of the broker's five tables.
+
+    They are read at start.  Topics and groups are written at every change, the others every few seconds.
 
     Frequent changes of a long table are written together: creating a thousand topics would otherwise write the whole
-    table a thousand times.  On a full disk the file is lost, not the table: the next change writes it again.  RocketMQ:
-    the `ConfigManager` of each (spec store-format 10).
+    table a thousand times.  On a full disk the file is lost, not the table: the next change writes the file again.
+    RocketMQ: the `ConfigManager` of each table (spec store-format 10).
     """
 
     def __init__(self, store: MessageStore, clock: Clock, journal: Journal, broker: str) -> None:
@@ -53,10 +54,11 @@ class ConfigFiles:
         filters: ConsumerFilterManager,
         accepting: Collection[str] = (),
     ) -> None:
-        """Raises TablesDamaged, with every table that can be read neither from its file nor from the backup.
+        """Load all tables from their files or backups.
 
-        RocketMQ stops at the first of them.  `accepting`: the names of tables whose loss is accepted; their damaged
-        files are put aside, and they are empty.
+        Raises TablesDamaged with every table that can be read from neither.  RocketMQ stops at the first of them.
+        `accepting`: names of tables whose loss is accepted; their damaged files are renamed, and the tables start
+        empty.
         """
         takes = {
             TOPICS: topics.load,
@@ -97,12 +99,12 @@ class ConfigFiles:
         self._write_in_turn(GROUPS, len(groups.table), lambda: self._write(GROUPS, groups.to_json()))
 
     def write_late(self) -> None:
-        """Write waiting changes now: the broker ends."""
+        """Write waiting changes now, because the broker ends."""
         for _, write in self.forget_late():
             write()
 
     def forget_late(self) -> list[tuple[TimerHandle, Callable[[], None]]]:
-        """Drop waiting changes: the broker is killed."""
+        """Drop and return the waiting changes, because the broker is killed."""
         late = list(self._late.values())
         self._late.clear()
         for timer, _ in late:
@@ -121,17 +123,17 @@ class ConfigFiles:
             delay.changed = False
 
     def save_filters(self, filters: ConsumerFilterManager) -> None:
-        """A broker without SQL92 subscriptions has no such file."""
+        """Write `consumerFilter.json` if it changed.  A broker without SQL92 subscriptions has no such file."""
         filters.clean()
         if filters.changed and self._write(FILTERS, filters.to_json()):
             filters.changed = False
 
-    def write_delay(self, content: dict[str, Any]) -> None:
-        """A slave keeps its master's delay offsets for a start as master."""
+    def write_delay(self, content: dict[str, object]) -> None:
+        """Write the master's delay offsets on a slave, which needs them if it starts as master."""
         self._write(DELAY_OFFSETS, content)
 
     def _write_in_turn(self, name: str, rows: int, write: Callable[[], object]) -> None:
-        """Now, or once `rows` may be written again."""
+        """Write a table now, or later if the limit of rows per second is used up."""
         if name in self._late:
             return
         now_s = self._clock.monotonic()
@@ -149,7 +151,7 @@ class ConfigFiles:
             wait_s = (rows - self._spare_rows) / ROWS_PER_S
             self._late[name] = (self._clock.call_later(wait_s, write_now), write_now)
 
-    def _write(self, name: str, table: dict[str, Any]) -> bool:
+    def _write(self, name: str, table: dict[str, object]) -> bool:
         try:
             self._store.config_file(name).write(table)
         except StoreFull as error:

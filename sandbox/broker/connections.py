@@ -1,4 +1,4 @@
-"""Every connection to this broker: its client, and when it was last used."""
+"""Open connections of a broker, with their clients and the times of their last use."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from sandbox.remoting.command import RemotingCommand, SerializeType
 
 @dataclass(slots=True)
 class Connection:
-    """One channel.  The client's id is known from its first heartbeat on."""
+    """Connection of one channel.  The client id is known after its first heartbeat."""
 
     channel: Channel
     last_used_s: float
@@ -24,9 +24,10 @@ class Connection:
 
 
 class Connections:
-    """Closes connections without commands in both directions for too long (measured: at 120.00 s, with notification).
+    """Open connections of a broker; closes those that are idle in both directions for too long.
 
-    RocketMQ: the idle handler of `NettyRemotingServer`, `ClientHousekeepingService`.
+    Measured: Apache's broker closes them at 120.00 s and notifies the other members.  RocketMQ: the idle handler of
+    `NettyRemotingServer`, `ClientHousekeepingService`.
     """
 
     def __init__(self, clock: Clock, journal: Journal, idle_ms: int) -> None:
@@ -49,7 +50,7 @@ class Connections:
             self._timer = self._clock.call_later(self._idle_s, self._close_idle)
 
     def heard(self, channel: Channel, serialize_type: int) -> None:
-        """A batch of requests arrived; requests of the broker itself will use the serialize type of its last."""
+        """Record the arrival of requests.  The broker's own requests will use the serialize type of the last one."""
         connection = self._open.get(channel)
         if connection is None:
             self.opened(channel)
@@ -58,7 +59,7 @@ class Connections:
         connection.serialize_type = serialize_type
 
     def named(self, channel: Channel, client_id: str, language: str, version: int) -> None:
-        """A heartbeat named the client of `channel`."""
+        """Record the client that a heartbeat named for `channel`."""
         connection = self._open.get(channel)
         if connection is None or connection.client_id == client_id:
             return
@@ -75,7 +76,7 @@ class Connections:
         )
 
     def send(self, channel: Channel, command: RemotingCommand) -> None:
-        """Send a late answer, or a request of the broker itself."""
+        """Send a late answer or a request of the broker; do nothing if the connection is closed."""
         connection = self._open.get(channel)
         if connection is not None:
             connection.last_used_s = self._clock.monotonic()
@@ -86,7 +87,7 @@ class Connections:
         return connection.serialize_type if connection else SerializeType.JSON
 
     def closed(self, channel: Channel, reason: str) -> bool:
-        """Remove it, whichever side closed it; False: it was removed before."""
+        """Remove a connection, whichever side closed it; return False if it was already removed."""
         connection = self._open.pop(channel, None)
         if connection is not None and connection.client_id is not None:
             self._journal.write(
@@ -102,13 +103,13 @@ class Connections:
         return connection is not None
 
     def drop(self, channel: Channel, reason: str) -> None:
-        """Close it from this side."""
+        """Close a connection from the broker's side."""
         if self.closed(channel, reason):
             self.on_gone(channel)
         channel.close(reason)
 
     def stop(self) -> None:
-        """The broker ends, and every connection with it; no member is left to be notified."""
+        """Close all connections because the broker ends.  No member is notified."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -117,7 +118,7 @@ class Connections:
             connection.channel.close()
 
     def _close_idle(self) -> None:
-        """Close idle connections, then sleep until the next one could be idle."""
+        """Close idle connections, then set the timer to when the next one can be idle."""
         self._timer = None
         now_s = self._clock.monotonic()
         for connection in self:

@@ -1,4 +1,4 @@
-"""Compiled SQL92 filters of consumer groups, topic by topic."""
+"""Compiled SQL92 filters of consumer groups, by topic."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ compiled = lru_cache(maxsize=256)(compile_sql)
 
 @dataclass(slots=True)
 class ConsumerFilterData:
-    """A group's filter of one topic.  It is dead, but kept, while no member of the group subscribes to it."""
+    """SQL92 filter of a group for one topic.  It is dead, but kept, while no member subscribes to the topic."""
 
     group: str
     topic: str
@@ -35,7 +35,7 @@ class ConsumerFilterData:
     def dead(self) -> bool:
         return self.dead_ms >= self.born_ms
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "bloomFilterData": {"bitNum": BITS, "bitPos": list(bloom_positions(self.group, self.topic))},
             "bornTime": self.born_ms,
@@ -50,7 +50,7 @@ class ConsumerFilterData:
 
 
 class ConsumerFilterManager:
-    """Set by heartbeats, whether or not the broker filters; kept in `consumerFilter.json`.
+    """SQL92 filters, set by heartbeats whether or not the broker filters, and kept in `consumerFilter.json`.
 
     An expression that does not compile is not kept, and removes the older one of its group and topic: pulls are then
     refused (27).  RocketMQ: `ConsumerFilterManager` (spec broker-behaviour 5 and 14, store-format 10).
@@ -65,7 +65,10 @@ class ConsumerFilterManager:
         return self.table.get((topic, group))
 
     def register(self, group: str, subscriptions: Iterable[SubscriptionData]) -> None:
-        """One heartbeat of a group: filters it names are alive, others of the group are dead from now on."""
+        """Apply a heartbeat of a group.
+
+        Filters of its subscriptions are alive; the group's other filters are dead from now on.
+        """
         named = set()
         for sub in subscriptions:
             named.add(sub.topic)
@@ -74,17 +77,17 @@ class ConsumerFilterManager:
         self._bury(group, but=named)
 
     def unregister(self, group: str) -> None:
-        """The last member left."""
+        """Mark all filters of a group as dead, because its last member left."""
         self._bury(group, but=set())
 
     def clean(self) -> None:
-        """Remove filters that are dead for a day."""
+        """Remove filters that have been dead for a day."""
         now_ms = self._clock.now_ms()
         for key in [key for key, data in self.table.items() if data.dead and now_ms - data.dead_ms >= KEEP_DEAD_MS]:
             del self.table[key]
             self.changed = True
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         topics: dict[str, dict[str, Any]] = {}
         for (topic, group), data in sorted(self.table.items()):
             rows = topics.setdefault(topic, {"groupFilterData": {}, "topic": topic})
@@ -92,10 +95,10 @@ class ConsumerFilterManager:
         return {"filterDataByTopic": topics}
 
     def load(self, content: Any) -> None:
-        """Read `consumerFilter.json`: everything in it is dead until a heartbeat names it again.
+        """Load `consumerFilter.json`.  All its filters are dead until a heartbeat names them again.
 
-        A file with another bloom filter size is ignored, as by RocketMQ.  An expression that does not compile is left
-        out; RocketMQ keeps it and lets every message pass.  Raises as `JsonFile.load` expects.
+        A file with another bloom filter size is ignored, as by RocketMQ.  An expression that does not compile is
+        omitted; RocketMQ keeps it and lets every message pass.  Raises the errors that `JsonFile.load` expects.
         """
         table: dict[tuple[str, str], ConsumerFilterData] = {}
         for topic, rows in content.get("filterDataByTopic", {}).items():
@@ -149,7 +152,7 @@ class ConsumerFilterManager:
             pass  # not kept: the pull is refused (27)
 
     def _make_room(self) -> bool:
-        """Remove the filter that is dead for longest; never one that is alive."""
+        """Remove the filter that has been dead longest; return False if all are alive."""
         dead = [key for key, data in self.table.items() if data.dead]
         if not dead:
             return False

@@ -1,4 +1,4 @@
-"""Committed offsets of consumer groups, queue by queue."""
+"""Committed offsets of consumer groups, by queue."""
 
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ MAX_KEY_LENGTH = 512  # of a row's topic and group together
 
 
 class OffsetKey(NamedTuple):
-    """One row of the table."""
+    """Key of one row of the table: topic and group."""
 
     topic: str
     group: str
@@ -24,10 +24,11 @@ class OffsetKey(NamedTuple):
 
 
 class ConsumerOffsetManager:
-    """`topic@group` to queue id to the next offset to consume; the last commit counts, also when it is smaller.
+    """Table of committed offsets: `topic@group` to queue id to the next offset to consume.
 
-    Values are not limited to the queue's offsets: a pull corrects its reader, never this table.  RocketMQ:
-    `ConsumerOffsetManager`, `consumerOffset.json` (spec broker-behaviour 4, store-format 10).
+    The last commit counts, even if it is smaller.  Values are not limited to the queue's offsets: a pull corrects
+    its consumer, never this table.  RocketMQ: `ConsumerOffsetManager`, `consumerOffset.json` (spec broker-behaviour
+    4, store-format 10).
     """
 
     def __init__(self, broker: str, journal: Journal) -> None:
@@ -38,9 +39,9 @@ class ConsumerOffsetManager:
         self._counted = 0  # offsets at the last count plus those added since
 
     def commit(self, group: str, topic: str, queue_id: int, offset: int, by: str, client_id: str | None = None) -> None:
-        """Set `offset`; `by` is timer, pull, release, shutdown, reset or admin.
+        """Set the committed offset of a queue; `by` is timer, pull, release, shutdown, reset or admin.
 
-        A full table takes no new row and no new queue, and a name that is too long gets no row.
+        A full table accepts no new row and no new queue.  A name that is too long gets no row.
         """
         key = OffsetKey(topic, group)
         queues = self.table.get(key)
@@ -70,18 +71,18 @@ class ConsumerOffsetManager:
             )
 
     def get(self, group: str, topic: str, queue_id: int) -> int | None:
-        """The stored offset; None: none committed yet."""
+        """Return the committed offset of a queue; None if there is none."""
         return self.table.get(OffsetKey(topic, group), {}).get(queue_id)
 
     def queues_of(self, group: str, topic: str) -> list[tuple[int, int]]:
-        """Queue ids and offsets of one row."""
+        """Return the queue ids and offsets of one group and topic, sorted."""
         return sorted(self.table.get(OffsetKey(topic, group), {}).items())
 
     def topics_of(self, group: str) -> list[str]:
         return sorted(key.topic for key in self.table if key.group == group)
 
     def topics_by_group(self) -> dict[str, list[str]]:
-        """`topics_of` of every group with a row, in one pass over the table."""
+        """Return the topics of every group with a row (`topics_of`), in one pass over the table."""
         topics: dict[str, list[str]] = {}
         for key in sorted(self.table):
             topics.setdefault(key.group, []).append(key.topic)
@@ -102,7 +103,7 @@ class ConsumerOffsetManager:
             self.changed = True
 
     def take_over(self, master: OffsetWrapper) -> None:
-        """A slave's rows are replaced by its master's, each as a whole; rows the master does not have stay."""
+        """Replace a slave's rows by its master's, each row as a whole; rows that the master does not have stay."""
         for text, queues in master.offsets.items():
             topic, mark, group = text.partition(SEPARATOR)
             if mark and topic and group and self.table.get(OffsetKey(topic, group)) != queues:
@@ -110,7 +111,7 @@ class ConsumerOffsetManager:
                 self.changed = True
 
     def _full(self) -> bool:
-        """Called before an offset is added."""
+        """Return True if the table has no space for another offset.  Called before an offset is added."""
         if self._counted >= MAX_OFFSETS:
             self._counted = self.entries()
         self._counted += 1
@@ -128,9 +129,9 @@ class ConsumerOffsetManager:
         }
 
     def load(self, content: Any) -> None:
-        """Read the content of `consumerOffset.json`; rows that name no topic and group are left out.
+        """Load the content of `consumerOffset.json`; rows without topic and group are omitted.
 
-        Raises as `JsonFile.load` expects.
+        Raises the errors that `JsonFile.load` expects.
         """
         table: dict[OffsetKey, dict[int, int]] = {}
         for text, queues in content.get("offsetTable", {}).items():

@@ -1,4 +1,4 @@
-"""Consumers by group, with their connections."""
+"""Online consumers by group, with their connections."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from sandbox.remoting.channel import LOOPBACK, Channel
 from sandbox.remoting.codes import ResponseCode
 
 MAX_SUBSCRIPTION_BYTES = 64 * 1024 * 1024  # subscriptions of all groups, estimated size in memory
-MAX_WORDS_BYTES = 16 * 1024 * 1024  # of what members ask for themselves; beyond it only the group's is known
+MAX_WORDS_BYTES = 16 * 1024 * 1024  # members' own subscriptions; above this limit only the group's are kept
 TAG_BYTES = 240  # of a tag and its hash, each in a row and a set, beside its characters
 ROW_BYTES = 600  # of a subscription without its texts
 
@@ -26,7 +26,7 @@ Notify = Callable[[str, list[Channel]], None]
 
 @dataclass(slots=True)
 class MemberInfo:
-    """One connection of one member.  RocketMQ: `ClientChannelInfo`."""
+    """Connection of one group member.  RocketMQ: `ClientChannelInfo`."""
 
     client_id: str
     channel: Channel
@@ -34,14 +34,17 @@ class MemberInfo:
     version: int
     since_ms: int
     last_update_ms: int
-    words: MemberWords | None = None  # its last heartbeat; None: not kept, the broker holds too much already
+    words: MemberWords | None = None  # its last heartbeat; None: not kept, because the limit is reached
     sifted: Sifted = field(default_factory=Sifted)
     weight_bytes: int = 0  # estimated size of `words`
 
 
 @dataclass(slots=True)
 class ConsumerGroup:
-    """RocketMQ: `ConsumerGroupInfo`.  The last heartbeat counts for the whole group."""
+    """Online group with its members and subscriptions.  RocketMQ: `ConsumerGroupInfo`.
+
+    The last heartbeat of any member counts for the whole group.
+    """
 
     name: str
     consume_type: str
@@ -55,18 +58,19 @@ class ConsumerGroup:
 
     @property
     def members(self) -> dict[str, MemberInfo]:
-        """The members by client id; of two connections with one id, the later."""
+        """Members by client id; if two connections have the same id, the later one."""
         return {info.client_id: info for info in self.channels.values()}
 
     def client_ids(self) -> list[str]:
-        """One per connection, in order of arrival; clients sort them themselves."""
+        """Return one client id per connection, in order of arrival; clients sort them themselves."""
         return [info.client_id for info in self.channels.values()]
 
 
 class ConsumerManager:
-    """RocketMQ: `ConsumerManager`, `DefaultConsumerIdsChangeListener` (spec broker-behaviour 5).
+    """Online consumer groups of a broker.
 
-    `filters` gets every heartbeat, and groups whose last member unregistered or lost its connection.
+    RocketMQ: `ConsumerManager`, `DefaultConsumerIdsChangeListener` (spec broker-behaviour 5).  `filters` receives
+    every heartbeat, and the groups whose last member unregistered or lost its connection.
     """
 
     def __init__(
@@ -85,9 +89,9 @@ class ConsumerManager:
     def register(
         self, data: ConsumerData, channel: Channel, client_id: str, language: str, version: int, *, notify_group: bool
     ) -> None:
-        """One heartbeat of one group on one connection; a new connection or another set of topics is announced.
+        """Apply a heartbeat of one group on one connection; notify the group of a new connection or changed topics.
 
-        Raises BrokerRefused (1) when subscriptions are over their limit and this one adds to them.
+        Raises BrokerRefused (1) if the limit of subscriptions is reached and this heartbeat adds to them.
         """
         self._admit(data)
         group = self.groups.get(data.group_name)
@@ -103,7 +107,7 @@ class ConsumerManager:
         self._filters.register(group.name, data.subscriptions)
 
     def unregister(self, group_name: str, channel: Channel, *, notify_group: bool) -> None:
-        """A member unregisters."""
+        """Remove a member that unregisters, and notify the group if requested."""
         group = self.groups.get(group_name)
         if group is None:
             return
@@ -111,13 +115,13 @@ class ConsumerManager:
             self._announce(group, "member")
 
     def channel_closed(self, channel: Channel) -> None:
-        """A connection ended: its member leaves every group at once, and the others are notified."""
+        """Remove the member of a closed connection from all its groups at once and notify the other members."""
         for group in [self.groups[name] for name in self._groups_of.get(channel, ()) if name in self.groups]:
             self._remove(group, channel, "closed")
             self._announce(group, "member")
 
     def scan(self) -> list[Channel]:
-        """Remove members without recent heartbeats; returns their connections, to be closed.  No member is notified."""
+        """Remove members without recent heartbeats; return their connections, to be closed.  No member is notified."""
         silent_since_ms = self._clock.now_ms() - self._config.channel_expired_ms
         expired: list[Channel] = []
         for group in list(self.groups.values()):
@@ -132,13 +136,16 @@ class ConsumerManager:
         return group.subscriptions.get(topic) if group else None
 
     def client_id(self, group_name: str, channel: Channel) -> str:
-        """The client that pulls; a connection without a heartbeat is named by its address."""
+        """Return the client id of a pulling connection, or its address if it has sent no heartbeat."""
         group = self.groups.get(group_name)
         info = group.channels.get(channel) if group else None
         return info.client_id if info else channel.remote
 
     def note_sifted(self, group_name: str, channel: Channel, topic: str, passed_over: int, records: bytes) -> None:
-        """Note a member's answered pull: records the filter left out, and those of `records` its client will drop."""
+        """Count the records that a member's pull does not deliver to its listener.
+
+        `passed_over` were removed by the broker's filter; of `records`, those are counted that the client will drop.
+        """
         group = self.groups.get(group_name)
         info = group.channels.get(channel) if group else None
         if group is None or info is None:
@@ -190,7 +197,11 @@ class ConsumerManager:
     def _update_subscriptions(
         self, group: ConsumerGroup, subscriptions: Iterable[SubscriptionData], client_id: str
     ) -> bool:
-        """The last heartbeat decides which topics the group has, the highest version their expressions."""
+        """Apply a heartbeat's subscriptions; return True if the group's topics changed.
+
+        The last heartbeat decides which topics the group has; for each topic the highest version decides the
+        expression.
+        """
         changed = False
         named: set[str] = set()
         before = group.subscriptions.copy()
@@ -274,7 +285,7 @@ class ConsumerManager:
 
 
 def _tag_filter(sub: SubscriptionData) -> TagFilter:
-    """Return the filter of the hashes the member sent (spec broker-behaviour 3.3).
+    """Return the filter of the hashes that the member sent (spec broker-behaviour 3.3).
 
     Go clients hash bytes, so their members receive no tag beyond ASCII.
     """
@@ -288,5 +299,5 @@ def _bytes_of(sub: SubscriptionData) -> int:
 
 
 def tags_bytes(tags: Collection[str], codes: Collection[int]) -> int:
-    """Estimated memory of tags and their hashes, which a client names separately."""
+    """Return the estimated memory of tags and their hashes, which a client sends separately."""
     return TAG_BYTES * max(len(tags), len(codes)) + sum(map(len, tags))

@@ -26,7 +26,7 @@ DELIVERED_PER_TURN = 512
 
 
 def postpone(properties: dict[str, str], topic: str, queue_id: int, level: int, max_level: int) -> int:
-    """Store the real destination in `properties`; returns the level used (clamped)."""
+    """Store the real topic and queue in `properties`; return the delay level, at most `max_level`."""
     level = min(level, max_level)
     properties[names.DELAY] = str(level)
     properties[names.REAL_TOPIC] = topic
@@ -35,17 +35,18 @@ def postpone(properties: dict[str, str], topic: str, queue_id: int, level: int, 
 
 
 def delay_level(properties: dict[str, str]) -> int:
-    """The level a message requests; 0: none."""
+    """Return the delay level that a message requests, 0 for none."""
     text = properties.get(names.DELAY, "")
     return int(text) if text.isdecimal() else 0
 
 
 class ScheduleMessageService:
-    """One queue per delay level; its entries have the time of delivery instead of a tags code.
+    """Delivery of delayed messages, from one queue per delay level.
 
-    RocketMQ checks every 100 ms whether a message is due.  Here timers fire at the same instants, but only when one is
-    due: within a level, delivery times rise with offsets, so the first entry gives the next instant.  RocketMQ:
-    `ScheduleMessageService`, `delayOffset.json` (spec broker-behaviour 2.1).
+    Entries of these queues contain the delivery time instead of a tags code.  RocketMQ checks every 100 ms if a
+    message is due.  Here timers fire at the same instants, but only if one is due.  Within a level, delivery times
+    rise with offsets, so the first entry gives the next instant.  RocketMQ: `ScheduleMessageService`,
+    `delayOffset.json` (spec broker-behaviour 2.1).
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class ScheduleMessageService:
         return len(self._delays_ms)
 
     def start(self) -> None:
-        """Correct the offsets to the queues' ranges, and check each level in a second."""
+        """Correct the offsets to the queues' ranges, and set each level's first check to one second later."""
         self._running = True
         self._first_look_s = self._clock.monotonic() + FIRST_LOOK_S
         for level in range(1, self.max_level + 1):
@@ -93,13 +94,13 @@ class ScheduleMessageService:
         self._timers.clear()
 
     def notify_message_arriving(self, queue_id: int, due_ms: int) -> None:
-        """A delayed message became readable; `due_ms` is in its queue entry."""
+        """Set the level's timer for a new delayed message; `due_ms` is the delivery time in its queue entry."""
         level = queue_id + 1
         if self._running and level not in self._timers:
             self._look_at(level, due_ms)
 
     def look_again(self) -> None:
-        """The wall clock was set: messages may be due now."""
+        """Check all levels now, because the wall clock was set and messages may be due."""
         for level, timer in sorted(self._timers.items()):
             timer.cancel()
             del self._timers[level]
@@ -109,11 +110,11 @@ class ScheduleMessageService:
         return {"offsetTable": {str(level): offset for level, offset in sorted(self.table.items())}}
 
     def load(self, content: Any) -> None:
-        """Read the content of `delayOffset.json`.  Raises as `JsonFile.load` expects."""
+        """Load the content of `delayOffset.json`.  Raises the errors that `JsonFile.load` expects."""
         self.table = {int(level): int(offset) for level, offset in content.get("offsetTable", {}).items()}
 
     def _look_at(self, level: int, due_ms: int) -> None:
-        """Check again at the first of the 100 ms instants at or after `due_ms`."""
+        """Set the level's next check to the first of the 100 ms instants at or after `due_ms`."""
         now_s = self._clock.monotonic()
         wait_s = max(0.0, (due_ms - self._clock.now_ms()) / 1000)
         steps = ceil((now_s + wait_s - self._first_look_s) / LOOK_EVERY_S - 1e-6)
@@ -131,7 +132,7 @@ class ScheduleMessageService:
         self._timers[level] = self._clock.call_later(max(0.0, wait_s), look)
 
     def _look(self, level: int) -> None:
-        """Deliver due messages, then wait for the next."""
+        """Deliver the level's due messages, then set the timer for the next one."""
         delay_ms = self._delays_ms[level - 1]
         for _ in range(DELIVERED_PER_TURN):
             offset = self.table.get(level, 0)
@@ -153,7 +154,10 @@ class ScheduleMessageService:
         self._end_turn()
 
     def _deliver(self, level: int, offset: int, physical_offset: int) -> bool:
-        """Store the message in its real topic.  A record that is deleted or has no destination counts as delivered."""
+        """Store a due message in its real topic; return False if the store refuses and a retry may succeed.
+
+        A record that is deleted or has no destination counts as delivered.
+        """
         stored = self._store.read_message(physical_offset)
         message = restored(stored) if stored is not None else None
         if message is None or message.topic == HALF_TOPIC:
@@ -181,7 +185,10 @@ class ScheduleMessageService:
 
 
 def restored(stored: StoredMessage) -> InboundMessage | None:
-    """The original message; its properties still contain DELAY and REAL_*, which have no effect any more."""
+    """Return the original message of a delayed record, or None if it has no real topic and queue.
+
+    Its properties still contain DELAY and REAL_*, which have no effect any more.
+    """
     topic, queue = stored.properties.get(names.REAL_TOPIC), stored.properties.get(names.REAL_QID)
     if not topic or queue is None:
         return None

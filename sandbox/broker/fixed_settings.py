@@ -1,6 +1,6 @@
-"""RocketMQ settings with a fixed value: built in, or switched off because the function does not exist here.
+"""RocketMQ settings with a fixed value: built in, or off because the function is not implemented here.
 
-Settings of Java's threads, buffers, locks, paths and native libraries have no meaning here and are left out, as are the
+Settings of Java's threads, buffers, locks, paths and native libraries have no meaning here and are omitted.  So are
 sizes and times of functions that are off.
 """
 

@@ -1,4 +1,4 @@
-"""A slave's connection to its master."""
+"""Connections of a slave to its master."""
 
 from sandbox.broker.config import BrokerConfig
 from sandbox.broker.config_files import ConfigFiles
@@ -13,10 +13,10 @@ from sandbox.store.message_store import MessageStore
 
 
 class Follower:
-    """Copies the log over one connection, the tables over another; does nothing on a master.
+    """Replication on a slave: copies the log over one connection, the tables over another.  Idle on a master.
 
-    Every answer to a registration names the master; without a master the copying of tables stops, but not the link that
-    carries the log.  RocketMQ: `BrokerController.doRegisterBrokerAll`.
+    Every answer to a registration names the master.  Without a master the copying of tables stops, but not the
+    connection that carries the log.  RocketMQ: `BrokerController.doRegisterBrokerAll`.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Follower:
             self.slave_sync.stop()
 
     def deliver(self) -> None:
-        """The process continues: handle what arrived meanwhile."""
+        """Handle what arrived while the process was stopped."""
         if self.replica is not None and self.slave_sync is not None:
             self.replica.inbox.deliver()
             self.slave_sync.inbox.deliver()

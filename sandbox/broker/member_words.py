@@ -1,7 +1,7 @@
-"""Each member's own subscription, beside the one that its broker keeps for the whole group.
+"""Subscriptions of single members, next to the one that the broker keeps for the whole group.
 
-RocketMQ keeps no such thing: a heartbeat's subscription replaces the group's, and pulls of all members are filtered by
-that (`ConsumerGroupInfo.updateSubscription`).  Pages show where members differ, and what that costs.
+RocketMQ has no such table: a heartbeat's subscription replaces the group's, which filters the pulls of all members
+(`ConsumerGroupInfo.updateSubscription`).  Pages show where members differ and which messages that costs.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ MOST_TOPICS = 64  # a member's counts are kept for
 
 
 class MemberWords(NamedTuple):
-    """One member's last heartbeat."""
+    """Content of one member's last heartbeat for its group."""
 
     model: str
     consume_type: str
@@ -25,7 +25,10 @@ class MemberWords(NamedTuple):
 
 
 def words_of(data: ConsumerData, kept: Mapping[str, SubscriptionData]) -> MemberWords:
-    """`kept`: the group's; one that differs in its version alone is the same object, and takes no memory of its own."""
+    """Return a heartbeat's content for one member.
+
+    `kept`: the group's subscriptions.  One that differs in its version alone is shared, so it takes no extra memory.
+    """
     return MemberWords(
         data.message_model,
         data.consume_type,
@@ -40,10 +43,11 @@ def words_of(data: ConsumerData, kept: Mapping[str, SubscriptionData]) -> Member
 
 @dataclass(slots=True)
 class Sifted:
-    """Messages of a member's pulls that no listener gets, by topic, since its connection began.
+    """Messages in a member's pulls that its listener does not receive, by topic, since its connection began.
 
-    `passed_over`: left out by the broker, by the group's filter.  `dropped`: handed out by it, and dropped by the
-    client, as their tag is not among its own; counted here for clients of other people alone, ours count themselves.
+    `passed_over`: removed by the broker with the group's filter.  `dropped`: delivered by the broker and dropped by
+    the client, because the tag is not in the member's own subscription.  `dropped` counts external clients only; the
+    sandbox's clients count themselves.
     """
 
     passed_over: dict[str, int] = field(default_factory=dict)
@@ -56,7 +60,7 @@ class Sifted:
 
 
 def dropped_by(words: MemberWords | None, kept: SubscriptionData, records: bytes) -> int:
-    """Count the records of an answer that the client drops: by text, as `PullAPIWrapper.processPullResult`."""
+    """Return how many records of an answer the client drops by tag text, as `PullAPIWrapper.processPullResult` does."""
     own = None if words is None else next((sub for sub in words.subscriptions if sub.topic == kept.topic), None)
     if own is None or own is kept or (own.expression_type or TAG) != TAG or own.sub_string == ALL or not own.tags:
         return 0

@@ -1,4 +1,4 @@
-"""The parts of a broker, for its processors."""
+"""Parts of a broker that its processors share."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ Handler = Callable[[RemotingCommand, Channel], Answer]
 
 @dataclass(frozen=True, slots=True)
 class BrokerParts:
-    """The managers of one broker, made once and shared."""
+    """Managers of one broker, created once and shared."""
 
     config: BrokerConfig
     store: MessageStore

@@ -1,4 +1,4 @@
-"""Producers by group, with their connections."""
+"""Online producers by group, with their connections."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ MAX_GROUPS_PER_CHANNEL = 256  # in any number of heartbeats
 
 @dataclass(slots=True)
 class ProducerInfo:
-    """One connection of one producer.  RocketMQ: `ClientChannelInfo`."""
+    """Connection of one producer.  RocketMQ: `ClientChannelInfo`."""
 
     client_id: str
     channel: Channel
@@ -22,7 +22,7 @@ class ProducerInfo:
 
 
 class ProducerManager:
-    """RocketMQ: `ProducerManager`.  Every Java client is also listed under CLIENT_INNER_PRODUCER."""
+    """Online producers.  RocketMQ: `ProducerManager`.  Every Java client is also listed under CLIENT_INNER_PRODUCER."""
 
     def __init__(self, config: BrokerConfig, clock: Clock) -> None:
         self._config = config
@@ -32,7 +32,7 @@ class ProducerManager:
         self._groups_of: dict[Channel, dict[str, None]] = {}
 
     def register(self, group: str, channel: Channel, client_id: str, language: str, version: int) -> None:
-        """One group too many of a connection is ignored."""
+        """Record a producer's heartbeat.  A group beyond the limit per connection is ignored."""
         mine = self._groups_of.setdefault(channel, {})
         if group not in mine and len(mine) >= MAX_GROUPS_PER_CHANNEL:
             return
@@ -61,10 +61,9 @@ class ProducerManager:
             self.unregister(group, channel)
 
     def available(self, group: str) -> ProducerInfo | None:
-        """A member of the group that can be asked, the next one each time (one counter for all groups); None: no
-        member.
+        """Return an online producer of the group, the next in turn at each call; None if the group has none.
 
-        RocketMQ: `getAvailableChannel`.
+        One counter serves all groups.  RocketMQ: `getAvailableChannel`.
         """
         infos = list(self.groups.get(group, {}).values())
         self._turn += bool(infos)
@@ -72,7 +71,10 @@ class ProducerManager:
         return next((info for info in tried if info.channel.is_open), None)
 
     def channel_of(self, client_id: str) -> Channel | None:
-        """The open connection of a client; of several the one registered last.  RocketMQ: `findChannel`."""
+        """Return the open connection of a client, of several the one registered last; None without one.
+
+        RocketMQ: `findChannel`.
+        """
         open_channels = [
             info.channel
             for channels in self.groups.values()
@@ -82,7 +84,7 @@ class ProducerManager:
         return open_channels[-1] if open_channels else None
 
     def scan(self) -> list[Channel]:
-        """Remove producers without heartbeats for too long; returns their connections, to be closed."""
+        """Remove producers without recent heartbeats; return their connections, to be closed."""
         silent_since_ms = self._clock.now_ms() - self._config.channel_expired_ms
         expired: list[Channel] = []
         for group, channels in list(self.groups.items()):

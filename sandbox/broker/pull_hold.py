@@ -16,7 +16,7 @@ PULL_BYTES = 2_048  # of one without its texts
 
 
 class HeldPull:
-    """One held pull.  `retry` answers its client in any case.
+    """Pull that the broker holds.  `retry` answers its client in any case.
 
     `due_ms` is its timeout; the answer comes with the first scan (every 5 s) after that.
     """
@@ -37,7 +37,7 @@ class HeldPull:
         retry: Callable[["HeldPull"], None],
         size_bytes: int = PULL_BYTES,
     ) -> None:
-        """`size_bytes`: its memory, estimated, beside `wanted`."""
+        """Create a held pull.  `size_bytes`: its estimated memory without that of `wanted`."""
         self.group = group
         self.mq = mq
         self.client_id = client_id
@@ -51,7 +51,7 @@ class HeldPull:
 
 
 class PullRequestHoldService:
-    """Wakes held pulls on arrival (if the message matches) and by a scan of every queue and the time.
+    """Held pulls, retried when a matching message arrives and at scans for timeouts and new messages.
 
     RocketMQ: `PullRequestHoldService` (spec broker-behaviour 3.4).
     """
@@ -70,7 +70,7 @@ class PullRequestHoldService:
         self._timer = self._clock.call_later(self._scan_ms / 1000, self._scan_on)
 
     def stop(self) -> None:
-        """Drop every held pull; their clients see the connection close."""
+        """Drop every held pull; the connections of their clients close."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -81,15 +81,15 @@ class PullRequestHoldService:
 
     @property
     def held(self) -> list[HeldPull]:
-        """Every held pull, by queue and then by arrival."""
+        """Held pulls, ordered by queue and then by arrival."""
         return [pull for key in sorted(self._held) for pull in self._held[key]]
 
     def __contains__(self, key: object) -> bool:
-        """Return whether a pull waits for this queue.  (The delay service always waits for its own.)"""
+        """Return True if a pull waits for this queue.  (The delay service always waits for its own.)"""
         return key in self._held or (isinstance(key, tuple) and key[0] == SCHEDULE_TOPIC)
 
     def suspend(self, pull: HeldPull) -> bool:
-        """False: too many are held already, it must be answered now."""
+        """Hold a pull; return False if too many are held already, so that it must be answered now."""
         more_bytes = pull.size_bytes + (0 if id(pull.wanted) in self._pulls_with else _filter_bytes(pull.wanted))
         if self._held_bytes + more_bytes > MAX_HELD_BYTES:
             return False
@@ -110,7 +110,7 @@ class PullRequestHoldService:
     def notify_message_arriving(
         self, topic: str, queue_id: int, next_offset: int, tags_code: int, properties: dict[str, str] | None = None
     ) -> None:
-        """A message is readable: its queue ends at `next_offset`.  Answers the pulls that waited for it."""
+        """Retry the pulls that wait for a message like this one; `next_offset` is the queue's new end."""
         now_ms = self._clock.now_ms()
 
         def concerned(pull: HeldPull) -> bool:
@@ -120,7 +120,7 @@ class PullRequestHoldService:
         self._try_again((topic, queue_id), concerned)
 
     def scan(self) -> None:
-        """Check every queue: any new message wakes a pull, and so does its timeout."""
+        """Check every queue: retry pulls for which the queue has a newer message, and those past their timeout."""
         now_ms = self._clock.now_ms()
         for key in sorted(self._held):
             self._scan_queue(key, self._max_offset(*key), now_ms)
@@ -163,7 +163,7 @@ class PullRequestHoldService:
 
 
 def _filter_bytes(message_filter: MessageFilter | None) -> int:
-    """Estimated; SQL expressions are short."""
+    """Return the estimated memory of a filter; SQL expressions count as 0, because they are short."""
     return tags_bytes(message_filter.tags, message_filter.codes or ()) if isinstance(message_filter, TagFilter) else 0
 
 

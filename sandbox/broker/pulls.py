@@ -1,4 +1,4 @@
-"""The last pull of every group and queue."""
+"""Last pull of every group and queue."""
 
 from typing import NamedTuple
 
@@ -8,10 +8,10 @@ MAX_STATES = 65_536  # groups times queues; the oldest is dropped
 
 
 class PullState(NamedTuple):
-    """The last pull of a group on a queue.  `held_until_ms` is None when it has been answered.
+    """Last pull of a group on a queue.  `held_until_ms` is None if the pull has been answered.
 
-    `next_offset` is the next offset to read: the requested one while the pull is held, the `nextBeginOffset` of the
-    answer afterwards.
+    `next_offset` is the next offset to read: the requested one while the pull is held, the answer's
+    `nextBeginOffset` afterwards.
     """
 
     next_offset: int
@@ -21,7 +21,7 @@ class PullState(NamedTuple):
 
 
 class PullTable:
-    """RocketMQ has no such table; snapshots need it to show external clients."""
+    """Table of last pulls.  RocketMQ has none; snapshots need it to show external clients."""
 
     def __init__(self) -> None:
         self._states: dict[tuple[str, MessageQueue], PullState] = {}

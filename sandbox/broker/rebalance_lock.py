@@ -1,4 +1,4 @@
-"""Locks of orderly consumption: which client may read which queue, and until when."""
+"""Queue locks of orderly consumption, with their owners and expiry times."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ SWEEP_MS = 1_000
 
 
 class LockEntry(NamedTuple):
-    """One locked queue.  `granted_ms`: since when this client has it; `last_update_ms`: its last renewal."""
+    """Lock of one queue.  `granted_ms`: when this client acquired it; `last_update_ms`: its last renewal."""
 
     client_id: str
     granted_ms: int
@@ -26,7 +26,7 @@ class LockEntry(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """One queue of one lock request, for reports of refused requests."""
+    """Result of a lock request for one queue, for reports of refused requests."""
 
     at_ms: int
     group: str
@@ -38,7 +38,7 @@ class Attempt(NamedTuple):
 
 
 class RebalanceLockManager:
-    """Locks are in memory only: a restarted broker has none, and the first client to ask gets them.
+    """Queue locks, in memory only: a restarted broker has none, and the first client to request one gets it.
 
     Expiry is checked at requests; no timer runs.  RocketMQ: `RebalanceLockManager` (spec broker-behaviour 6).
     """
@@ -52,7 +52,7 @@ class RebalanceLockManager:
         self._swept_ms = -SWEEP_MS
 
     def try_lock_batch(self, group: str, client_id: str, queues: Iterable[MessageQueue]) -> list[MessageQueue]:
-        """The queues of `queues` that this client has locked now.  Locks of other queues are not changed."""
+        """Lock queues for a client; return those of `queues` that it has locked now.  Its other locks stay."""
         now_ms = self._clock.now_ms()
         if group not in self.table and self._full(now_ms):
             return []
@@ -70,28 +70,28 @@ class RebalanceLockManager:
                 self._remove(group, mq, entry, why)
 
     def force_unlock(self, group: str, mq: MessageQueue) -> LockEntry | None:
-        """Release a lock, whichever client has it (not in RocketMQ); None: there was none."""
+        """Release a lock, whichever client has it, and return it; None if the queue has none.  Not in RocketMQ."""
         entry = self.table.get(group, {}).get(mq)
         if entry is not None:
             self._remove(group, mq, entry, "forced")
         return entry
 
     def holder(self, group: str, mq: MessageQueue) -> LockEntry | None:
-        """The lock of `mq`, if it has not expired."""
+        """Return the lock of `mq`, or None if it has none or the lock has expired."""
         entry = self.table.get(group, {}).get(mq)
         if entry is None or self._clock.now_ms() - entry.last_update_ms > self.max_live_ms:
             return None
         return entry
 
     def lose_all(self, broker: str) -> None:
-        """The broker goes down, and its memory is lost."""
+        """Remove all locks, because the broker stops and its memory is lost."""
         count = sum(len(locks) for locks in self.table.values())
         self.table.clear()
         if count:
             self._journal.write(LocksLost(broker=broker, count=count))
 
     def _full(self, now_ms: int) -> bool:
-        """Return whether there is no room for one more group.  Expired locks are removed, at most once a second."""
+        """Return True if the table has no room for another group.  Expired locks are removed, at most once a second."""
         if len(self.table) < MAX_GROUPS and sum(map(len, self.table.values())) < MAX_LOCKS:
             return False
         if now_ms - self._swept_ms < SWEEP_MS:

@@ -1,4 +1,4 @@
-"""Registration of the broker with name servers."""
+"""Registration of a broker at its name servers."""
 
 import zlib
 from collections.abc import Callable, Collection, Sequence
@@ -15,7 +15,7 @@ READ_WRITE = 6
 
 
 class NameServerLink:
-    """One name server and the connection to it, opened for the first request."""
+    """Connection to one name server, opened for the first request."""
 
     def __init__(self, address: str, connector: Connector, heard: Callable[[RemotingCommand], None]) -> None:
         self.address = address
@@ -34,7 +34,10 @@ class NameServerLink:
             self._channel.send(command)
 
     def open(self, first: Callable[[], RemotingCommand]) -> None:
-        """Connect, and begin with `first`.  If it cannot connect, the next registration tries again."""
+        """Connect and send the request built by `first`.
+
+        If the connection fails, the next registration tries again.
+        """
         if self._opening or self._closed:
             return
         self._opening = True
@@ -67,12 +70,12 @@ class NameServerLink:
 
 
 class Registration:
-    """Registers with every name server: at start, every 30 s, and when a topic changes.
+    """Registration at every name server: at start, every 30 s, and when a topic changes.
 
-    A change is sent alone, with the version of the whole table; name servers merge.  A new connection begins with the
-    whole table, because its name server may have none.  The first answer of a round names a slave's master
-    (`on_answer`), and the orderly topics (`on_orders`, with their names).  RocketMQ:
-    `BrokerOuterAPI.registerBrokerAll`, `registerIncrementBrokerData`.
+    A change is sent alone, with the version of the whole table; name servers merge it.  A new connection starts with
+    the whole table, because its name server may have none.  The first answer of a round names a slave's master
+    (`on_answer`) and the orderly topics (`on_orders`).  RocketMQ: `BrokerOuterAPI.registerBrokerAll`,
+    `registerIncrementBrokerData`.
     """
 
     def __init__(
@@ -99,7 +102,10 @@ class Registration:
             self._timer = self._clock.call_later(self._config.register_first_ms / 1000, self._again)
 
     def stop(self, *, goodbye: bool) -> None:
-        """Unregister, or just disconnect (name servers see the connection close)."""
+        """Stop registering; with `goodbye` also unregister at the name servers.
+
+        Without it, name servers only notice the closed connection.
+        """
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

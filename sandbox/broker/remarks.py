@@ -1,4 +1,4 @@
-"""RocketMQ's remarks of refusals, word for word, so that they can be searched for."""
+"""RocketMQ's remarks of refused requests, word for word, so that users can search for them."""
 
 _SEE = "\nSee http://rocketmq.apache.org/docs/faq/ for further details."
 

@@ -1,4 +1,4 @@
-"""Settings that administrators can read, those they can change while a broker runs, and their bounds."""
+"""Settings that administrators can read, those that they can change while a broker runs, and the allowed values."""
 
 import re
 from dataclasses import replace
@@ -71,15 +71,15 @@ def as_settings(config: BrokerConfig, store: MessageStoreConfig) -> dict[str, st
     return dict(sorted(values.items()))
 
 
-def changes(config: BrokerConfig, store: MessageStoreConfig, requested: dict[str, str]) -> dict[str, Any]:
-    """Changed values by RocketMQ's names; unknown names and invalid numbers are ignored.
+def changes(config: BrokerConfig, store: MessageStoreConfig, requested: dict[str, str]) -> dict[str, object]:
+    """Return the changed values by RocketMQ's names; unknown names and invalid numbers are ignored.
 
-    Raises BrokerRefused: 16 for settings that cannot be changed while the broker runs, 1 for values out of bounds.
+    Raises BrokerRefused: 16 if a setting cannot be changed while the broker runs, 1 if a value is out of bounds.
     """
     if FORBIDDEN & requested.keys():
         raise BrokerRefused(ResponseCode.NO_PERMISSION, "Can not update config in black list.")
     now = as_settings(config, store)
-    changed: dict[str, Any] = {}
+    changed: dict[str, object] = {}
     for key, text in requested.items():
         value = _wanted(key, text.strip(), now)
         if value is not None:
@@ -88,7 +88,7 @@ def changes(config: BrokerConfig, store: MessageStoreConfig, requested: dict[str
 
 
 def settle(config: BrokerConfig, store: MessageStore, changes: dict[str, Any]) -> None:
-    """Apply `changes`, by RocketMQ's names, from now on."""
+    """Apply changed values, by RocketMQ's names."""
     for key in changes.keys() & PROPERTIES.keys():
         setattr(config, PROPERTIES[key], changes[key])
     of_store = {STORE_PROPERTIES[key]: value for key, value in changes.items() if key in STORE_PROPERTIES}
@@ -96,7 +96,7 @@ def settle(config: BrokerConfig, store: MessageStore, changes: dict[str, Any]) -
 
 
 def _wanted(key: str, text: str, now: dict[str, str]) -> int | bool | str | None:
-    """None: nothing to change."""
+    """Return the new value of a setting, or None if it does not change."""
     if key in LIVE_FLAGS:
         flag = text.lower() == "true"
         return None if _text(flag) == now[key] else flag

@@ -1,4 +1,4 @@
-"""A slave's tables, copied from its master's every few seconds."""
+"""Copy of a master's tables on its slave, updated every few seconds."""
 
 import logging
 from collections.abc import Callable
@@ -23,11 +23,11 @@ Take = Callable[[bytes | None], None]
 
 
 class SlaveSynchronize:
-    """Requests topics, consumer offsets, delay offsets and groups, one after the other.
+    """Requests of a slave for its master's topics, consumer offsets, delay offsets and groups, one after the other.
 
-    Topics and groups are replaced as a whole when their version differs, offsets row by row; delay offsets are only
-    written to their file, for a start of this slave as master.  One round at a time; a master that does not answer ends
-    it.  RocketMQ: `SlaveSynchronize` (spec broker-behaviour 12).
+    Topics and groups are replaced as a whole if their version differs, offsets row by row.  Delay offsets are only
+    written to their file, for a start of this slave as master.  One round runs at a time and ends if the master does
+    not answer.  RocketMQ: `SlaveSynchronize` (spec broker-behaviour 12).
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class SlaveSynchronize:
         self._round_timer: TimerHandle | None = None
         self._answer_timer: TimerHandle | None = None
         self.inbox = Inbox()
-        self.master_address: str | None = None  # as reported last by name servers; None: they know none
+        self.master_address: str | None = None  # as name servers last reported it; None: they reported none
         self.rounds = 0  # finished rounds
 
     def start(self) -> None:
@@ -66,7 +66,7 @@ class SlaveSynchronize:
         self._end()
 
     def sync_all(self) -> None:
-        """Start a round, if there is a master and no round is running."""
+        """Start a round if a master is known and no round runs."""
         master = self.master_address
         if master is None or master == self._config.address or self._connector is None or self._step is not None:
             return
@@ -112,7 +112,7 @@ class SlaveSynchronize:
                 self._answered(c, self._steps[self._step][1])
 
     def _answered(self, c: RemotingCommand, take: Take) -> None:
-        """A table that cannot be read is left out, as an error answer is; the next ones are requested anyway."""
+        """Apply the master's answer for one table and request the next.  An unreadable or error answer is skipped."""
         assert self._step is not None
         if c.code == ResponseCode.SUCCESS:
             try:
@@ -156,7 +156,7 @@ class SlaveSynchronize:
             self._end()
 
     def _end(self) -> None:
-        """End the current round."""
+        """Close the connection and end the current round."""
         channel, self._channel = self._channel, None
         if channel is not None:
             channel.close()

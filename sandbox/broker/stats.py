@@ -1,4 +1,4 @@
-"""Throughput of a broker by topic and group."""
+"""Throughput counters of a broker by topic and group."""
 
 from typing import NamedTuple
 
@@ -11,14 +11,14 @@ SCHEDULE_GROUP = "SCHEDULE_CONSUMER"  # the group that counters use for the deli
 
 
 class _Put(NamedTuple):
-    """Messages stored in one topic."""
+    """Counters of messages stored in one topic."""
 
     nums: items.StatsItem
     sizes: items.StatsItem
 
 
 class _Flow(NamedTuple):
-    """Messages delivered to one group from one topic."""
+    """Counters of messages delivered to one group from one topic."""
 
     rate: Rate
     nums: items.StatsItem
@@ -26,10 +26,11 @@ class _Flow(NamedTuple):
 
 
 class BrokerStats:
-    """Put per topic, get per group and topic: rates for snapshots, and `items` for administrators.
+    """Throughput of a broker: puts per topic, gets per group and topic.
 
-    RocketMQ: `BrokerStatsManager`.  A put counts for the topic of the record; the broker's own puts count only when a
-    delayed message is delivered.  `cluster` is the key of the counters of the whole broker.
+    Snapshots read the rates, administrators read `items`.  RocketMQ: `BrokerStatsManager`.  A put counts for the
+    topic of the record.  Of the broker's own puts only deliveries of delayed messages count.  `cluster` is the key
+    of the counters of the whole broker.
     """
 
     def __init__(self, clock: Clock, cluster: str, utc_offset_minutes: int = 0) -> None:
@@ -47,7 +48,7 @@ class BrokerStats:
         self.puts_failed = 0
 
     def settle(self) -> None:
-        """Count the messages of the turn."""
+        """Add the messages of this turn to the counters."""
         if not self._turn:
             return
         at_s, total = self.now_s(), 0
@@ -64,13 +65,13 @@ class BrokerStats:
         self._turn.clear()
 
     def postponed(self, level: int, size: int) -> None:
-        """A delayed message was stored in its level's queue."""
+        """Count a delayed message that was stored in its level's queue."""
         key = f"{SCHEDULE_TOPIC}@{level - 1}"
         self._add(items.QUEUE_PUT_NUMS, key, 1)
         self._add(items.QUEUE_PUT_SIZE, key, size)
 
     def delivered(self, level: int, topic: str, size: int) -> None:
-        """A delayed message was stored in its own topic."""
+        """Count a delayed message that was stored in its own topic."""
         self.put(topic, 1, size)
         group, queue = f"{SCHEDULE_TOPIC}@{SCHEDULE_GROUP}", f"{SCHEDULE_TOPIC}@{level - 1}@{SCHEDULE_GROUP}"
         self._add(items.GROUP_GET_NUMS, group, 1)
@@ -79,7 +80,7 @@ class BrokerStats:
         self._add(items.QUEUE_GET_SIZE, queue, size)
 
     def get(self, group: str, topic: str, count: int, size: int) -> None:
-        """A queue was read for a group; 0 messages: it found nothing."""
+        """Count the messages of one read of a queue for a group; a `count` of 0 is a miss."""
         at_s = self.now_s()
         now_s = int(at_s)
         if not count:
@@ -99,13 +100,13 @@ class BrokerStats:
         self.pulls_found.add(at_s, 1)
 
     def now_s(self) -> float:
-        """The clock's seconds; the first call after midnight closes the day's counters."""
+        """Return the clock's seconds.  The first call after midnight closes the day's counters."""
         at_s = self._clock.monotonic()
         self.mornings_got.catch_up(at_s, self.messages_got.value)
         return at_s
 
     def sent_back(self, group: str, topic: str, level: int, size: int) -> None:
-        """A consumer sent one message back; at level 0 it went to the dead letters, which no put counter shows."""
+        """Count one sent-back message; level 0 is the dead-letter queue, which no put counter includes."""
         self._add(items.SNDBCK_PUT_NUMS, items.stats_key(topic, group), 1)
         if level > 0:
             self._add(items.TOPIC_PUT_NUMS, SCHEDULE_TOPIC, 1)
@@ -116,7 +117,7 @@ class BrokerStats:
         self.items.item(name, key).add(self._clock.monotonic(), value, 1)
 
     def get_per_s(self, group: str) -> float:
-        """Messages delivered per second to a group."""
+        """Return the messages delivered to a group per second."""
         now_s = int(self._clock.monotonic())
         return sum(self._get[key].rate.per_s(now_s) for key in sorted(self._get) if key[0] == group)
 

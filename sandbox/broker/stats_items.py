@@ -29,7 +29,7 @@ class _Sample(NamedTuple):
 
 
 class _Samples:
-    """Samples of the counter every `period_s` since the broker's start, the last `most`."""
+    """Samples of a counter every `period_s` since the broker's start, at most the last `most`."""
 
     __slots__ = ("_period_s", "_rows", "next_s")
 
@@ -39,7 +39,7 @@ class _Samples:
         self.next_s = boot_s + ((now_s - boot_s) // period_s + 1) * period_s
 
     def catch_up(self, now_s: float, value: int, times: int) -> None:
-        """Take the samples due since the counter last changed, at most those that are kept."""
+        """Add the samples that became due since the counter last changed, at most as many as are kept."""
         if now_s < self.next_s:
             return
         period_s, most = self._period_s, self._rows.maxlen or 1
@@ -51,7 +51,7 @@ class _Samples:
         self.next_s += due * period_s
 
     def span(self) -> StatsSpan:
-        """From the oldest sample kept to the newest; empty before the first is due."""
+        """Return sum and rates from the oldest kept sample to the newest; empty before the first is due."""
         if not self._rows:
             return StatsSpan()
         first, last = self._rows[0], self._rows[-1]
@@ -60,9 +60,9 @@ class _Samples:
 
 
 class StatsItem:
-    """RocketMQ: `StatsItem`: 7 samples 10 s apart, 7 of 10 minutes, 25 of an hour.
+    """Counter with 7 samples 10 s apart, 7 of 10 minutes, 25 of an hour.  RocketMQ: `StatsItem`.
 
-    No timer runs: between two changes a counter is constant, so samples can be taken when it is read.
+    No timer runs: between two changes a counter is constant, so samples can be added when it is read.
     """
 
     __slots__ = ("_day", "_due_s", "_hour", "_minute", "times", "value")
@@ -100,7 +100,7 @@ class StatsTable:
         self._items: dict[tuple[str, str], StatsItem] = {}
 
     def item(self, name: str, key: str) -> StatsItem:
-        """The counter, created if missing; a full table returns one that is not kept."""
+        """Return a counter, created if missing; a full table returns one that is not kept."""
         item = self._items.get((name, key))
         if item is None:
             item = StatsItem(self._boot_s, self._clock.monotonic())
@@ -109,12 +109,15 @@ class StatsTable:
         return item
 
     def get(self, name: str, key: str) -> StatsData | None:
-        """None: nothing counted under that name and key."""
+        """Return the data of a counter; None if nothing was counted under that name and key."""
         item = self._items.get((name, key))
         return item.data(self._clock.monotonic()) if item else None
 
     def group_tps(self, group: str, topic: str) -> float:
-        """Messages per second a group got of a topic, in the last minute.  RocketMQ: `tpsGroupGetNums`."""
+        """Return the messages per second that a group received from a topic in the last minute.
+
+        RocketMQ: `tpsGroupGetNums`.
+        """
         data = self.get(GROUP_GET_NUMS, stats_key(topic, group))
         return data.minute.tps if data else 0.0
 

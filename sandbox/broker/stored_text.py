@@ -1,4 +1,4 @@
-"""The stored property text of a send (spec store-format 2.4)."""
+"""Property text of a sent message as it is stored (spec store-format 2.4)."""
 
 from functools import lru_cache
 
@@ -10,13 +10,13 @@ _WAIT = f"{names.WAIT}\x01"
 
 
 def plain_text(text: str, cluster: str) -> tuple[bytes, bool]:
-    """Return a single message's text without WAIT and with CLUSTER, and the value of WAIT.
+    """Return a single message's property text without WAIT and with CLUSTER, and the value of WAIT.
 
-    Works on the text, because building a map of every message costs more than storing it.
+    It edits the text, because building a map of every message costs more than storing the message.
     """
     if text.endswith(_END):
         text = text[:-1]
-    first, separator, rest = text.partition(_WAIT)  # in Java's texts, the pair itself
+    first, separator, rest = text.partition(_WAIT)  # Java's texts have the pair in this form
     if separator and first.endswith(_END) and rest.startswith("true"):
         if rest == "true" and first != _END:
             return f"{first}CLUSTER\x01{cluster}".encode(), True
@@ -33,19 +33,19 @@ def plain_text(text: str, cluster: str) -> tuple[bytes, bool]:
 
 
 def batch_text(text: str, cluster: str) -> bytes:
-    """Appended to every item of a batch after its own properties: CLUSTER, then the batch's text with its WAIT."""
+    """Return the text appended to the properties of every batch item: CLUSTER, then the batch's text with its WAIT."""
     return (f"CLUSTER\x01{cluster}\x02{text}" if text else f"CLUSTER\x01{cluster}").encode()
 
 
 @lru_cache(maxsize=4096)
 def host_of(remote: str) -> bytes:
-    """`ip:port` as records hold it."""
+    """Return a host text `ip:port` as the bytes in records."""
     ip, _, port = remote.rpartition(":")
     return host_bytes(ip.strip("[]"), int(port))
 
 
 def _find(text: str, mark: str) -> int:
-    """Position of the pair with name and separator `mark`; -1: there is none."""
+    """Return the position of the pair that starts with `mark` (name and separator), −1 if the text has none."""
     at = text.find(mark)
     while at > 0 and text[at - 1] != _END:
         at = text.find(mark, at + 1)

@@ -1,4 +1,4 @@
-"""The broker's configuration of each consumer group."""
+"""Configuration of each consumer group on the broker."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,7 +25,10 @@ MAX_SYSTEM_GROUPS = 64  # any client may name such a group
 
 
 class SubscriptionGroupManager:
-    """RocketMQ: `SubscriptionGroupManager`, `subscriptionGroup.json`.  `save` is called after each change."""
+    """Table of group configurations.  RocketMQ: `SubscriptionGroupManager`, `subscriptionGroup.json`.
+
+    `save` is called after each change.
+    """
 
     def __init__(self, config: BrokerConfig, clock: Clock, journal: Journal, save: Callable[[], None]) -> None:
         self._config = config
@@ -38,7 +41,10 @@ class SubscriptionGroupManager:
         self._counted: tuple[DataVersion, int, int] | None = None  # by version: system groups and the others
 
     def find(self, group: str) -> SubscriptionGroupConfig | None:
-        """The group's configuration, created where that is automatic.  RocketMQ: `findSubscriptionGroupConfig`."""
+        """Return the group's configuration, created if that is automatic; else None.
+
+        RocketMQ: `findSubscriptionGroupConfig`.
+        """
         known = self.table.get(group)
         if known is not None:
             return known
@@ -50,7 +56,7 @@ class SubscriptionGroupManager:
         return self._put(SubscriptionGroupConfig(group), {"created": "automatic"})
 
     def refusal(self, group: str) -> str | None:
-        """Why the group cannot be created, as a sentence; None: it can, or it exists."""
+        """Return the reason why the group cannot be created, as a sentence; None if it can or if it exists."""
         if group in self.table:
             return None
         if (complaint := group_complaint(group)) is not None:
@@ -65,7 +71,7 @@ class SubscriptionGroupManager:
         self._put(config, {key: value for key, value in config.to_json().items() if old.get(key) != value})
 
     def change(self, group: str, **changes: Any) -> None:
-        """Change single fields of a known group."""
+        """Change single fields of an existing group's configuration."""
         self.update(replace(self.table[group], **changes))
 
     def delete(self, group: str) -> bool:
@@ -74,17 +80,20 @@ class SubscriptionGroupManager:
         self._changed(group, {"deleted": True})
         return True
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return SubscriptionGroupTable(self.version, self.table).to_json()
 
     def load(self, content: Any) -> None:
-        """Read `subscriptionGroup.json`; built-in groups stay if it lacks them.  Raises as `JsonFile.load` expects."""
+        """Load `subscriptionGroup.json`; built-in groups stay if the file lacks them.
+
+        Raises the errors that `JsonFile.load` expects.
+        """
         table = SubscriptionGroupTable.from_json(content)
         self.version = table.version
         self.table.update(table.groups)
 
     def take_over(self, content: Any) -> None:
-        """Replace a slave's table by its master's; with the same version there is nothing to do."""
+        """Replace a slave's table by its master's; do nothing if the versions are equal."""
         version = DataVersion.from_json(content.get("dataVersion"))
         if version == self.version:
             return
@@ -108,13 +117,16 @@ class SubscriptionGroupManager:
         return True
 
     def _totals(self) -> tuple[int, int]:
-        """Number of system groups, and of those neither system nor built in; counted again after a change."""
+        """Return the number of system groups, and of groups neither system nor built in.
+
+        Cached until the next change.
+        """
         if self._counted is None or self._counted[0] is not self.version:
             system = sum(name.startswith(SYSTEM_PREFIX) for name in self.table)
             self._counted = (self.version, system, sum(name not in BUILT_IN for name in self.table) - system)
         return self._counted[1:]
 
-    def _put(self, config: SubscriptionGroupConfig, changes: dict[str, Any]) -> SubscriptionGroupConfig:
+    def _put(self, config: SubscriptionGroupConfig, changes: dict[str, object]) -> SubscriptionGroupConfig:
         system, others = self._totals()
         if config.group not in self.table and config.group not in BUILT_IN:
             is_system = config.group.startswith(SYSTEM_PREFIX)
@@ -124,7 +136,7 @@ class SubscriptionGroupManager:
         self._counted = (self.version, system, others)
         return config
 
-    def _changed(self, group: str, changes: dict[str, Any]) -> None:
+    def _changed(self, group: str, changes: dict[str, object]) -> None:
         self.version = self.version.next(self._clock.now_ms())
         self._save()
         if changes:

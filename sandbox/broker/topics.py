@@ -1,4 +1,4 @@
-"""The broker's topics, with their queues and permissions."""
+"""Topics of the broker, with their queues and permissions."""
 
 from collections.abc import Callable, Collection
 from typing import Any
@@ -18,10 +18,10 @@ MAX_QUEUES = 4_096  # of a topic or of a group's retry topic: statistics iterate
 
 
 class TopicConfigManager:
-    """RocketMQ: `TopicConfigManager`, `topics.json` (spec broker-behaviour 1, 2).
+    """Table of topics.  RocketMQ: `TopicConfigManager`, `topics.json` (spec broker-behaviour 1, 2).
 
-    `changed` is called after each change with the topic's new configuration (None: deleted); the broker then
-    writes the file and registers the change.
+    `changed` is called after each change with the topic's new configuration (None if the topic was deleted).  The
+    broker then writes the file and registers the change.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class TopicConfigManager:
     def create_for_send(self, topic: str, template_name: str, queues: int) -> TopicConfig | None:
         """Create an unknown topic from the template that the sender names (usually TBW102).
 
-        None: the template does not exist or is not inheritable, or a limit is reached.  RocketMQ:
+        Return None if the template does not exist or is not inheritable, or a limit is reached.  RocketMQ:
         `createTopicInSendMessageMethod`.
         """
         template = self.table.get(template_name)
@@ -66,7 +66,7 @@ class TopicConfigManager:
         return made
 
     def create_for_group(self, topic: str, queues: int, how: str) -> TopicConfig:
-        """A group's retry or dead-letter topic; `how` is retry or dead_letter.
+        """Return a group's retry or dead-letter topic, created if missing; `how` is retry or dead_letter.
 
         RocketMQ: `createTopicInSendMessageBackMethod`.
         """
@@ -81,13 +81,14 @@ class TopicConfigManager:
         self._put(config, how)
 
     def next_version(self) -> None:
-        """The table is unchanged, but its registration with name servers changes."""
+        """Increase the version, because the registration at name servers changes while the table does not."""
         self.version = self.version.next(self._clock.now_ms())
 
     def mark_orders(self, names_in_order: Collection[str]) -> None:
-        """Name servers keep the list of orderly topics; a topic that is not in it is not orderly.
+        """Mark exactly these topics as orderly: name servers keep the list of orderly topics.
 
-        RocketMQ 4.9: `TopicConfigManager.updateOrderTopicConfig`; registered with name servers the next time.
+        RocketMQ 4.9: `TopicConfigManager.updateOrderTopicConfig`.  The next registration sends the change to the
+        name servers.
         """
         changed = {
             name: topic._replace(order=not topic.order)
@@ -100,7 +101,10 @@ class TopicConfigManager:
             self._changed(None)
 
     def delete(self, topic: str) -> bool:
-        """Remove a topic; its messages stay in the log until their files are deleted."""
+        """Remove a topic; return False if it does not exist.
+
+        Its messages stay in the log until their files are deleted.
+        """
         gone = self.table.pop(topic, None)
         if gone is None:
             return False
@@ -108,7 +112,7 @@ class TopicConfigManager:
         return True
 
     def refusal(self, config: TopicConfig) -> str | None:
-        """Why a limit forbids this topic, as a sentence; None: allowed."""
+        """Return the reason why a limit forbids this topic, as a sentence; None if it is allowed."""
         limits = self._config.limits
         known = self.table.get(config.topic)
         if not self.counts(config.topic):
@@ -129,18 +133,21 @@ class TopicConfigManager:
         return None
 
     def counts(self, topic: str) -> bool:
-        """Return whether this is an application's topic, whose number is limited.  Any client may use system topics."""
+        """Return True if this is an application's topic, whose number is limited.  Any client may use system topics."""
         return not (topic in self.system or topic.startswith(names.OF_GROUPS))
 
     def _totals(self) -> tuple[int, int]:
-        """Number of topics that count, and of their queues; counted again when the table has changed."""
+        """Return the number of limited topics and of their queues.  Cached until the table changes."""
         if self._counted is None or self._counted[0] is not self.version:
             rows = [topic for topic in self.table.values() if self.counts(topic.topic)]
             self._counted = (self.version, len(rows), sum(map(_queues, rows)))
         return self._counted[1:]
 
     def _group_topic_refusal(self, topic: str) -> str | None:
-        """A retry or dead-letter topic created by hand: each group has one of each, and few others are allowed."""
+        """Return the reason why a retry or dead-letter topic cannot be created, or None.
+
+        Each group needs one of each, and only a few more are allowed.
+        """
         groups = self._config.limits.groups
         if groups is None or not topic.startswith(names.OF_GROUPS):
             return None
@@ -154,14 +161,17 @@ class TopicConfigManager:
     def is_system(self, topic: str) -> bool:
         return topic in self.system or topic.startswith(names.SYSTEM_PREFIX)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "dataVersion": self.version.to_json(),
             "topicConfigTable": {name: self.table[name].to_json() for name in sorted(self.table)},
         }
 
     def load(self, content: Any) -> None:
-        """Read `topics.json`; built-in topics stay if it lacks them.  Raises as `JsonFile.load` expects."""
+        """Load `topics.json`; built-in topics stay if the file lacks them.
+
+        Raises the errors that `JsonFile.load` expects.
+        """
         version = DataVersion.from_json(content.get("dataVersion", {}))
         topics = {
             name: TopicConfig.from_json({"topicName": name, **values})

@@ -1,1 +1,1 @@
-"""Producers and consumers, as an application uses them."""
+"""Client library: producers, consumers and the administrator, as applications use them."""

@@ -1,12 +1,12 @@
-"""The share of a consumer that pulls by itself: queues come and go, and the application is notified."""
+"""Queue assignment of pull and lite pull consumers: they update their queue table and notify the application."""
 
 import logging
 from typing import Protocol
 
 from sandbox.client.config import ConsumeFromWhere
-from sandbox.client.division import AssignmentNews, Divider, Division, Round, divide
 from sandbox.client.offset_store import WatchedOffsetStore
 from sandbox.client.process_queue import ProcessQueue
+from sandbox.client.queue_assignment import AssignmentNews, Divider, Division, Round, divide
 from sandbox.client.start_offset import StartOffset
 from sandbox.client.subscription import Subscription
 from sandbox.journal.events import QueueDropped, QueueTaken
@@ -31,13 +31,14 @@ class ActiveMember(Divider, Protocol):
         """Return the start offset in a new queue.  An empty trace means that the application chooses it."""
 
     def queues_changed(self, topic: str, queues: list[MessageQueue], mine: list[MessageQueue]) -> None:
-        """Its share of the topic changed."""
+        """Notify the application that its queues of the topic changed: all `queues`, and `mine` among them."""
 
 
 class ActiveRebalance:
-    """Keeps the table of queues equal to the share.  RocketMQ: `RebalancePullImpl`, `RebalanceLitePullImpl`.
+    """Rebalancing that keeps a consumer's queue table equal to its assigned queues.
 
-    Nothing is locked, nothing is dropped for being idle, and no pull begins here.
+    RocketMQ: `RebalancePullImpl`, `RebalanceLitePullImpl`.  Unlike the push consumer's, this class locks no queue,
+    drops none for being idle, and starts no pull.
     """
 
     def __init__(self, member: ActiveMember) -> None:
@@ -46,17 +47,17 @@ class ActiveRebalance:
 
     @property
     def rounds(self) -> dict[str, Round]:
-        """The newest assignment of each topic, as this member knows it."""
+        """Return the newest rebalance result of each topic, as this member computed it."""
         return self._news.rounds
 
     async def run(self, trigger: str) -> None:
-        """One round over all topics wanted; a failed topic stays as it is."""
+        """Rebalance every subscribed topic once.  A topic whose assignment fails keeps its queues."""
         member = self._member
         for topic in list(member.subscriptions):
             try:
                 division = await divide(member, topic)
             except ClientError as error:
-                log.info("topic %s of %s not divided: %s", topic, member.group, error)
+                log.info("queues of topic %s not assigned in group %s: %s", topic, member.group, error)
                 self._news.missed(topic, trigger, str(error))
                 continue
             if division is None:
@@ -71,7 +72,10 @@ class ActiveRebalance:
                 self.remove(mq, pq, "unsubscribed")
 
     def remove(self, mq: MessageQueue, pq: ProcessQueue, reason: str) -> None:
-        """Out of the table; what it held is another owner's now."""
+        """Remove a queue from the table, because another member owns it now or this member stops.
+
+        Write QueueDropped.
+        """
         member = self._member
         pq.dropped = True
         member.process_queues.pop(mq, None)
@@ -89,7 +93,7 @@ class ActiveRebalance:
         )
 
     def drop_all(self) -> None:
-        """The member stops; what it committed last is written with each queue."""
+        """Remove all queues because the member stops.  Each queue's event records the last committed offset."""
         for mq, pq in self._held():
             pq.released_offset = self._member.offset_store.read_memory(mq)
             self.remove(mq, pq, "shutdown")
@@ -118,9 +122,9 @@ class ActiveRebalance:
         store.remove_offset(mq)
 
     async def _take(self, mq: MessageQueue) -> bool:
-        """Remove the queue's offset from memory, then start to pull it.
+        """Clear the queue's offset in memory, find the start offset and add the queue to the table.
 
-        False: no start offset is known, or the member must not rebalance now.
+        Return False if no start offset is known or the member must not rebalance now.
         """
         member = self._member
         clock = member.instance.clock
@@ -142,7 +146,7 @@ class ActiveRebalance:
 
 
 def write_taken(member: ActiveMember, mq: MessageQueue, start: StartOffset) -> None:
-    """A queue is ours and we know where we begin."""
+    """Write the event that this member acquired a queue and starts at a known offset."""
     member.instance.journal.write(
         QueueTaken(
             group=member.group,

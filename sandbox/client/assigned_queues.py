@@ -11,14 +11,14 @@ from sandbox.kernel.clock import Clock
 from sandbox.message.message import Message
 from sandbox.message.queue import MessageQueue
 
-LEAST_WAIT_S = 0.001  # Java counts milliseconds; less may be too little to move a clock of floating point
+LEAST_WAIT_S = 0.001  # Java counts milliseconds; a shorter wait may not advance a floating-point clock
 
 
 class AssignedQueue:
-    """One queue.  RocketMQ: `AssignedMessageQueue.MessageQueueState`.
+    """State of one assigned queue.  RocketMQ: `AssignedMessageQueue.MessageQueueState`.
 
-    Offsets are None until they are known: `pull_offset` where the next pull begins, `consume_offset` what a commit
-    would note, `seek_offset` where the application wants to go on.
+    Offsets are None while unknown.  `pull_offset`: start of the next pull; `consume_offset`: the offset a commit
+    would store; `seek_offset`: the offset that the application seeks.
     """
 
     def __init__(self, mq: MessageQueue, pq: ProcessQueue) -> None:
@@ -31,7 +31,7 @@ class AssignedQueue:
 
 
 class AssignedQueues:
-    """All queues of one consumer.  RocketMQ: `AssignedMessageQueue`."""
+    """State of all assigned queues of one consumer.  RocketMQ: `AssignedMessageQueue`."""
 
     def __init__(self) -> None:
         self._table: dict[MessageQueue, AssignedQueue] = {}
@@ -55,7 +55,10 @@ class AssignedQueues:
         *,
         topic: str | None = None,
     ) -> None:
-        """From now on these, of one topic or of all: the others are dropped, known ones keep what they have."""
+        """Replace the assigned queues, of one topic or of all.
+
+        Queues that stay keep their state; the others are dropped.
+        """
         assigned = sorted(queues)
         for mq in [mq for mq in self._table if topic in (None, mq.topic) and mq not in assigned]:
             self._table.pop(mq).pq.dropped = True
@@ -64,20 +67,20 @@ class AssignedQueues:
                 self._table[mq] = AssignedQueue(mq, queue_of(mq))
 
     def forget(self, topic: str) -> None:
-        """The topic is no longer wanted."""
+        """Remove the queues of a topic that is no longer subscribed."""
         for mq in [mq for mq in self._table if mq.topic == topic]:
             del self._table[mq]
 
 
 class Fetched(NamedTuple):
-    """One pulled batch, waiting for a `poll`.  RocketMQ: `ConsumeRequest`."""
+    """One pulled batch that waits for a `poll`.  RocketMQ: `ConsumeRequest`."""
 
     messages: list[Message]
     pq: ProcessQueue
 
 
 class FetchedBatches:
-    """First pulled, first polled, over all queues."""
+    """Pulled batches of all queues, in the order of their pulls."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -93,11 +96,11 @@ class FetchedBatches:
             _wake(poller)
 
     def remove(self, mq: MessageQueue) -> None:
-        """The application goes elsewhere in this queue."""
+        """Remove the batches of a queue, because the application seeks another offset in it."""
         self._waiting = deque(batch for batch in self._waiting if batch.pq.mq != mq)
 
     async def take(self, timeout_s: float) -> Fetched | None:
-        """The oldest batch whose queue is still ours; None when there was none in time."""
+        """Return the oldest batch whose queue this consumer still owns; None if none arrives within `timeout_s`."""
         ends_s = self._clock.monotonic() + timeout_s
         while True:
             while self._waiting:

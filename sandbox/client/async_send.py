@@ -1,4 +1,4 @@
-"""Sending without waiting: the answer comes later, to a future and on wish to a callback."""
+"""Asynchronous sends: the result arrives in a future, and in a callback if one is set."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -14,7 +14,7 @@ OnSent = Callable[[SendResult | SandboxError], None]
 
 
 class AsyncSends:
-    """Sends of one producer that are under way, at most `limit`; they run as tasks of its process."""
+    """Asynchronous sends of one producer, at most `limit` at once.  They run as tasks of its process."""
 
     def __init__(self, group: str, limit: int, tasks: Tasks) -> None:
         self._group = group
@@ -25,9 +25,9 @@ class AsyncSends:
     def begin(
         self, send: Callable[[], Coroutine[Any, Any, SendResult]], on_done: OnSent | None
     ) -> "asyncio.Future[SendResult]":
-        """Accept a send; everything that goes wrong later comes with the future.
+        """Start a send and return the future of its result; later errors are set on the future.
 
-        Raises ClientError at once when `limit` are under way: the application is faster than the brokers.
+        Raises ClientError at once if `limit` sends are under way: the application is faster than the brokers.
         """
         if self.under_way >= self._limit:
             raise ClientError(f"executor rejected: {self.under_way} asynchronous sends are under way")
@@ -45,7 +45,7 @@ class AsyncSends:
         self.under_way -= 1
         if future.cancelled():
             return
-        error = future.exception()  # asked for, so no one has to await it
+        error = future.exception()  # the exception counts as retrieved, also if no caller awaits the future
         if on_done is not None:
             on_done(error if isinstance(error, SandboxError) else future.result())
 

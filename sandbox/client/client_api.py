@@ -1,4 +1,4 @@
-"""Every request a client sends, one method each.  RocketMQ: `MQClientAPIImpl`."""
+"""Requests of producers and consumers, one method each.  RocketMQ: `MQClientAPIImpl`."""
 
 from typing import NamedTuple
 
@@ -77,7 +77,10 @@ class SendAnswer(NamedTuple):
 
 
 class ClientApi:
-    """Requests and their answers as values.  An answer with another code than expected raises BrokerRefused."""
+    """Requests of a client, with their answers as values.
+
+    An answer with a code other than the expected ones raises BrokerRefused.
+    """
 
     def __init__(self, connections: Connections, config: ClientConfig) -> None:
         self._connections = connections
@@ -86,7 +89,10 @@ class ClientApi:
     # Routes and membership.
 
     async def route(self, address: str, topic: str) -> TopicRouteData:
-        """Ask a name server for the route of the topic; TOPIC_NOT_EXIST raises BrokerRefused."""
+        """Return the topic's route from a name server.
+
+        Raises BrokerRefused (TOPIC_NOT_EXIST) if the topic is unknown.
+        """
         answer = await self._ask(address, RequestCode.GET_ROUTEINFO_BY_TOPIC, RouteHeader(topic))
         return TopicRouteData.decode(answer.body)
 
@@ -104,7 +110,7 @@ class ClientApi:
         return list(ConsumerList.decode(answer.body).client_ids)
 
     async def check_client_config(self, address: str, client_id: str, group: str, sub: SubscriptionData) -> None:
-        """Raises BrokerRefused when the broker cannot evaluate the expression."""
+        """Ask the broker to compile the filter expression.  Raises BrokerRefused if it cannot."""
         body = CheckClientBody(client_id, group, sub).encode()
         await self._ask(address, RequestCode.CHECK_CLIENT_CONFIG, body=body)
 
@@ -139,7 +145,7 @@ class ClientApi:
     # Locks.
 
     async def lock(self, address: str, group: str, client_id: str, queues: list[MessageQueue]) -> set[MessageQueue]:
-        """Those of `queues` this client holds now."""
+        """Lock queues for this client; return those of `queues` that it holds now."""
         body = LockBatchBody(group, client_id, tuple(queues)).encode()
         answer = await self._ask(address, RequestCode.LOCK_BATCH_MQ, body=body, timeout_ms=LOCK_TIMEOUT_MS)
         return {MessageQueue(*queue) for queue in LockedQueues.decode(answer.body).queues}
@@ -156,9 +162,9 @@ class ClientApi:
     # Messages.
 
     async def pull(self, address: str, header: PullHeader, timeout_ms: int, *, waits: bool = False) -> PullAnswer:
-        """One pull; a batch is decoded record by record.
+        """Send one pull and return its answer with the decoded records.
 
-        `waits`: a thread of the application waits for the answer, as with Java's synchronous call.
+        `waits`: the application's thread waits for the answer, as with Java's synchronous call.
         """
         command = RemotingCommand(RequestCode.PULL_MESSAGE, header.to_ext())
         patience_ms = timeout_ms if waits else timeout_ms + RESPONSE_SCAN_MS
@@ -171,9 +177,9 @@ class ClientApi:
     async def send(
         self, address: str, header: SendHeader, body: bytes, timeout_ms: int, *, waits: bool = True
     ) -> SendAnswer:
-        """The answer, whatever it says about safety.  Raises BrokerRefused when the message was not stored.
+        """Send one message and return the answer, also if it reports a flush or replication problem.
 
-        `waits` as in `pull`.
+        Raises BrokerRefused if the message was not stored.  `waits` as in `pull`.
         """
         patience_ms = timeout_ms if waits else timeout_ms + RESPONSE_SCAN_MS
         answer = await self._connections.invoke(address, _send(header, body), patience_ms, close_on_timeout=waits)
@@ -185,12 +191,12 @@ class ClientApi:
         await self._connections.send_oneway(address, _send(header, body))
 
     async def end_transaction(self, address: str, header: EndTransactionHeader, remark: str | None) -> None:
-        """One-way; `remark` is why the outcome is not known."""
+        """Send the outcome of a transaction, one-way.  `remark` is the reason of an unknown outcome."""
         command = RemotingCommand(RequestCode.END_TRANSACTION, header.to_ext(), remark=remark)
         await self._connections.send_oneway(address, command)
 
     async def send_back(self, address: str, header: SendBackHeader) -> None:
-        """The broker keeps the message for a later delivery to the group."""
+        """Send a failed message back; the broker stores it for a later delivery to the group."""
         await self._ask(address, RequestCode.CONSUMER_SEND_MSG_BACK, header, timeout_ms=SEND_BACK_TIMEOUT_MS)
 
     async def _offset(

@@ -1,4 +1,4 @@
-"""Client configuration; every default is RocketMQ 4.9.8's (spec client-behaviour 1)."""
+"""Configuration of clients.  Every default is RocketMQ 4.9.8's (spec client-behaviour 1)."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -24,7 +24,7 @@ class MessageModel(StrEnum):
 
 
 class ConsumeFromWhere(StrEnum):
-    """The start offset of a group without a stored one; the three deprecated values mean LAST_OFFSET."""
+    """Start offset of a group without a committed one.  The three deprecated values mean LAST_OFFSET."""
 
     CONSUME_FROM_LAST_OFFSET = "CONSUME_FROM_LAST_OFFSET"
     CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST = "CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST"
@@ -36,9 +36,9 @@ class ConsumeFromWhere(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class ClientConfig:
-    """One client instance, as if it were a process of its own.  RocketMQ: `ClientConfig`.
+    """Configuration of one client instance, as if it were a process of its own.  RocketMQ: `ClientConfig`.
 
-    `stream` marks pull consumers' instances: their ids end in @STREAM and every request carries `ReqT`.
+    `stream` marks instances of pull consumers: their ids end in @STREAM and every request carries `ReqT`.
     """
 
     name_servers: tuple[str, ...]
@@ -60,7 +60,7 @@ class ClientConfig:
     api_timeout_ms: int = 3_000
     connect_timeout_ms: int = 3_000
     max_pending_requests: int = 65_535
-    body_bytes: int = MAX_PLAIN_BYTES  # unpacked at most, of a message's body; a longer one stays packed
+    body_bytes: int = MAX_PLAIN_BYTES  # maximum decompressed size of a body; a longer one stays compressed
     access_key: str = ""  # with a secret: every request is signed
     secret_key: str = field(default="", repr=False)
     security_token: str | None = field(default=None, repr=False)
@@ -73,7 +73,7 @@ class ClientConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class ProducerConfig:
-    """RocketMQ: the fields of `DefaultMQProducer` (spec client-behaviour 11)."""
+    """Configuration of a producer: the fields of `DefaultMQProducer` (spec client-behaviour 11)."""
 
     group: str
     namespace: str = ""  # put in front of the group and of every topic
@@ -83,7 +83,7 @@ class ProducerConfig:
     compress_over_bytes: int = 4_096  # a body of this size or more; batches never are
     retry_times: int = 2
     retry_times_async: int = 2
-    async_sends: int = 50_000  # under way at once; Java's queue of waiting ones, in front of its threads
+    async_sends: int = 50_000  # sends under way at once; Java: the queue in front of its threads
     retry_another_broker_when_not_stored: bool = False
     max_message_bytes: int = 4 * MIB
     retry_codes: frozenset[int] = frozenset({17, 14, 1, 16, 204, 205})
@@ -95,11 +95,11 @@ class ProducerConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class PushConsumerConfig:
-    """RocketMQ: the fields of `DefaultMQPushConsumer` (spec client-behaviour 1.2).
+    """Configuration of a push consumer: the fields of `DefaultMQPushConsumer` (spec client-behaviour 1.2).
 
-    `timestamp_ms` None means half an hour before the consumer was built.  `offset_store` "memory" forgets
-    everything with the consumer; "default" is the broker's table, or a local file when broadcasting; anything else
-    is the application's own store.
+    `timestamp_ms` None means half an hour before the consumer was built.  `offset_store` "memory" loses all offsets
+    with the consumer; "default" is the broker's table, or a local file when broadcasting.  Any other value is the
+    application's own store.
     """
 
     group: str
@@ -147,25 +147,28 @@ class PushConsumerConfig:
 
     @property
     def most_reconsume_times(self) -> int:
-        """−1 stands for 16 deliveries after the first, or for ever when the order must hold."""
+        """Maximum number of redeliveries.  The setting −1 means 16, or no limit for an orderly listener."""
         if self.max_reconsume_times != -1:
             return self.max_reconsume_times
         return 2**31 - 1 if self.orderly else 16
 
 
 def check_group(group: str, *, forbidden: str) -> None:
-    """Raises ClientError with the reason.  RocketMQ: `Validators.checkGroup`."""
+    """Raise ClientError with the reason if the group name is not allowed.  RocketMQ: `Validators.checkGroup`."""
     if not group.strip():
         raise ClientError("the specified group is blank")
     if len(group) > MAX_GROUP_CHARS:
         raise ClientError(f"the group name has {len(group)} characters, {MAX_GROUP_CHARS} are allowed")
     check_characters("group", group)
     if group == forbidden:
-        raise ClientError(f"{forbidden} is not a name an application may use")
+        raise ClientError(f"{forbidden} is a reserved name")
 
 
 def check_characters(what: str, name: str) -> None:
-    """Only `% | - _` and ASCII letters and digits.  RocketMQ: `Validators.regularExpressionMatcher`."""
+    """Raise ClientError if `name` has characters other than `% | - _` and ASCII letters and digits.
+
+    RocketMQ: `Validators.regularExpressionMatcher`.
+    """
     if not all(c.isascii() and (c.isalnum() or c in "%|-_") for c in name):
         raise ClientError(f"the specified {what}[{name}] contains illegal characters, allowing only ^[%|a-zA-Z0-9_-]+$")
 

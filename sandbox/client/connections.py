@@ -1,4 +1,4 @@
-"""Connections by address, and the requests that wait for an answer on them."""
+"""Connections of a client by address, and the requests that wait for an answer on them."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,7 +16,7 @@ OnRequest = Callable[[RemotingCommand, Channel], None]
 
 
 class Pending(NamedTuple):
-    """One request under way, as the client page shows it."""
+    """Request that waits for its answer, as the client page shows it."""
 
     opaque: int
     code: int
@@ -32,10 +32,10 @@ class _Waiting(NamedTuple):
 
 
 class Connections:
-    """One connection per address, opened when first needed.  RocketMQ: `NettyRemotingClient`.
+    """Connections to servers, one per address, each opened at first use.  RocketMQ: `NettyRemotingClient`.
 
     A request ends with its answer, with SendTimeout on the clock, or with RemotingError as soon as its connection
-    closes.  While the process is stopped, what arrives waits in order.
+    closes.  While the client's process is stopped, arriving commands wait in order.
     """
 
     def __init__(self, connector: Connector, clock: ProcessClock, config: ClientConfig, on_request: OnRequest) -> None:
@@ -53,10 +53,10 @@ class Connections:
     async def invoke(
         self, address: str, command: RemotingCommand, timeout_ms: int, *, close_on_timeout: bool = True
     ) -> RemotingCommand:
-        """Send and wait for the answer.
+        """Send a request and return its answer.  Raises SendTimeout after `timeout_ms`.
 
-        After a timeout the connection is closed, as Java closes it after a synchronous call
-        (closeSocketIfTimeout), unless the caller says otherwise.
+        After a timeout the connection is closed, as Java closes it after a synchronous call (closeSocketIfTimeout),
+        unless `close_on_timeout` is False.
         """
         if len(self._waiting) >= self._config.max_pending_requests:
             raise TooManyRequests(f"{len(self._waiting)} requests are waiting for answers")
@@ -82,7 +82,7 @@ class Connections:
             self._waiting.pop(command.opaque, None)
 
     async def send_oneway(self, address: str, command: RemotingCommand) -> None:
-        """Send and forget.  Raises ConnectFailed when no connection can be opened."""
+        """Send a request without waiting for an answer.  Raises ConnectFailed if no connection can be opened."""
         channel = await self._channel(address)
         command = self._numbered(command)
         command.flag |= FLAG_ONEWAY
@@ -90,7 +90,7 @@ class Connections:
 
     @property
     def signs(self) -> bool:
-        """Requests go with an access key and a signature."""
+        """True if requests carry an access key and a signature."""
         return bool(self._config.access_key and self._config.secret_key)
 
     def is_connected(self, address: str) -> bool:
@@ -107,7 +107,7 @@ class Connections:
         return [waiting.pending for waiting in self._waiting.values()]
 
     def close(self) -> None:
-        """Close every connection at once; what waits for answers fails."""
+        """Close every connection at once.  Requests that wait for an answer fail."""
         self._closed = True
         channels, self._channels = list(self._channels.values()), {}
         self._arrived_while_stopped.clear()
@@ -117,7 +117,7 @@ class Connections:
             _fail(waiting, "the client is closing")
 
     def deliver_held(self) -> None:
-        """The process is resumed: handle everything that came in meanwhile, in order."""
+        """Handle, in order, all commands that arrived while the process was stopped.  Called when it resumes."""
         held, self._arrived_while_stopped = self._arrived_while_stopped, []
         for handle in held:
             handle()
@@ -144,7 +144,7 @@ class Connections:
         return await asyncio.shield(opening)
 
     async def _open(self, address: str) -> Channel:
-        """Connect once, however many wait for it."""
+        """Open the connection to an address once for all requests that wait for it."""
         opening: asyncio.Future[Channel] = asyncio.get_running_loop().create_future()
         self._opening[address] = opening
         try:
@@ -160,8 +160,8 @@ class Connections:
             opening.set_result(channel)
             return channel
         except BaseException as error:
-            opening.set_exception(ConnectFailed(str(error) or f"connecting to {address} was given up"))
-            opening.exception()  # it may be that no one waited for it
+            opening.set_exception(ConnectFailed(str(error) or f"connecting to {address} was cancelled"))
+            opening.exception()  # the exception counts as retrieved, also if no caller waits
             raise
         finally:
             del self._opening[address]
@@ -191,7 +191,7 @@ class Connections:
 
 
 def answer(command: RemotingCommand, channel: Channel) -> None:
-    """Send the answer to a request of the other side."""
+    """Send the reply to a request from the other side."""
     command.language = Language.PYTHON
     channel.send(command)
 

@@ -1,4 +1,4 @@
-"""Consuming in any order, many at once."""
+"""Concurrent consumption: many batches at once, in any order."""
 
 import logging
 from functools import partial
@@ -25,10 +25,10 @@ CLEAN_AT_MOST = 16  # messages per queue and round
 
 
 class ConsumeMessageConcurrentlyService:
-    """Hands batches to the listener and looks after those that failed.
+    """Service that passes batches to a concurrent listener and handles failed messages.
 
     RocketMQ: same name (spec client-behaviour 8.1).  A failed message is sent back to the broker and then counts as
-    finished here, so the offset moves on.
+    finished here, so the offset advances.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class ConsumeMessageConcurrentlyService:
         context: ConsumeConcurrentlyContext,
         status: ConsumeConcurrentlyStatus | None,
     ) -> None:
-        """Send failed messages back, forget the finished ones, note the offset."""
+        """Send failed messages back, remove the finished ones from the cache and note the new offset."""
         succeeded = status is ConsumeConcurrentlyStatus.CONSUME_SUCCESS
         last_good = min(context.ack_index, len(finished) - 1) if succeeded else -1
         failed = finished[last_good + 1 :]
@@ -102,7 +102,7 @@ class ConsumeMessageConcurrentlyService:
             self._queues.offset_store.update_offset(pq.mq, offset, increase_only=True)
 
     def _again_here(self, messages: list[Message], pq: ProcessQueue) -> None:
-        """No broker took them back: they stay cached and are consumed again after 5 s."""
+        """Keep messages that no broker accepted back in the cache and consume them again after 5 s."""
         for message in messages:
             message.reconsume_times += 1
             if self._journal.tracing:
@@ -110,7 +110,7 @@ class ConsumeMessageConcurrentlyService:
         self._clock.call_later(LOCAL_RETRY_S, lambda: self.submit(messages, pq, wake=False))
 
     async def _clean_expired(self) -> None:
-        """Messages in work for 15 minutes are sent back: their listener may never return."""
+        """Send messages back that a listener has processed for 15 minutes, because it may never return."""
         for _, pq in self._queues.items():
             for _ in range(CLEAN_AT_MOST):
                 first = pq.first()

@@ -1,4 +1,4 @@
-"""Consuming one message because an administrator asks (request 309), whatever its queue and offset."""
+"""Direct consumption of one message at an administrator's request (309), whatever its queue and offset."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -24,7 +24,7 @@ RESULTS = {
 
 @runtime_checkable
 class Listeners(Protocol):
-    """A consumer with a listener."""
+    """Consumer with a listener."""
 
     async def consume_directly(self, message: Message, broker: str) -> bytes: ...
 
@@ -49,7 +49,7 @@ async def consumed_directly(
     try:
         status = await listener([message], context)
         result = "CR_RETURN_NULL" if status is None else RESULTS[status]
-    except Exception as error:  # the application's own, and what was asked for
+    except Exception as error:  # the application's own exception, which the answer reports
         log.info("the listener failed with %s", message.unique_key, exc_info=True)
         result, remark = "CR_THROW_EXCEPTION", f"{type(error).__name__}: {error}"
     answer: dict[str, object] = {

@@ -1,4 +1,4 @@
-"""Consuming in order: one batch of a queue at a time, under the broker's lock."""
+"""Orderly consumption: one batch of a queue at a time, under the broker's lock."""
 
 import logging
 from functools import partial
@@ -30,10 +30,10 @@ SUSPEND = ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT
 
 
 class ConsumeMessageOrderlyService:
-    """Takes the oldest messages of a queue, waits for the listener, takes the next.
+    """Service that passes the messages of each queue to an orderly listener, one batch after the other.
 
-    RocketMQ: same name (spec client-behaviour 8.2).  A failure blocks its queue until it succeeds:
-    that is the price of order.
+    RocketMQ: same name (spec client-behaviour 8.2).  A failed batch blocks its queue until the listener succeeds,
+    because the order must hold.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class ConsumeMessageOrderlyService:
             self.threads.submit(partial(self._consume, pq))
 
     async def shutdown(self) -> None:
-        """Let running listeners finish for the configured time, interrupt them, then give all locks back."""
+        """Let running listeners finish for the configured time, interrupt the rest, then release all locks."""
         await self._calls.close()
         if self._clustering:
             await self._locks.unlock_all()
@@ -83,7 +83,7 @@ class ConsumeMessageOrderlyService:
         self._locks.close()
 
     async def _consume(self, pq: ProcessQueue, thread: int) -> None:
-        """One run over a queue; a second one that comes meanwhile finds its work being done."""
+        """Consume the cached messages of a queue.  Do nothing if another run of this queue is active."""
         if pq.dropped or pq in self._running:
             return
         if self._clustering and not self._locks.trusts(pq):
@@ -110,7 +110,7 @@ class ConsumeMessageOrderlyService:
                 return
 
     async def _one_batch(self, messages: list[Message], pq: ProcessQueue, thread: int) -> bool:
-        """True when the run may go on with the next batch."""
+        """Pass one batch to the listener; return True if the run may continue with the next batch."""
         context = ConsumeOrderlyContext(pq.mq, thread)
         status = await self._calls.call(partial(self._listener, messages, context), messages, pq, thread, SUCCESSES)
         return await self._settle(messages, pq, context, status or SUSPEND)
@@ -118,7 +118,7 @@ class ConsumeMessageOrderlyService:
     async def _settle(
         self, messages: list[Message], pq: ProcessQueue, context: ConsumeOrderlyContext, status: ConsumeOrderlyStatus
     ) -> bool:
-        """Apply the listener's answer to the taken messages; return True when the run may go on."""
+        """Apply the listener's status to the batch; return True if the run may continue."""
         commit = False
         if status is SUSPEND:
             if await self._must_suspend(messages):
@@ -127,7 +127,7 @@ class ConsumeMessageOrderlyService:
                 return False
             commit = context.auto_commit
         elif context.auto_commit:
-            commit = True  # COMMIT and ROLLBACK are for those who commit themselves; here both commit
+            commit = True  # with automatic commit, COMMIT and ROLLBACK both commit
         elif status is ConsumeOrderlyStatus.ROLLBACK:
             pq.rollback()
             self._go_on_later(pq, context.suspend_ms)
@@ -139,7 +139,11 @@ class ConsumeMessageOrderlyService:
         return True
 
     async def _must_suspend(self, messages: list[Message]) -> bool:
-        """Count one more try; those that had their last go to the retry topic, where the broker buries them."""
+        """Count one more attempt per message; return True if the queue must pause and retry the batch.
+
+        A message that has used all its attempts is sent to the retry topic, where the broker moves it to the
+        dead-letter queue.
+        """
         suspend = False
         for message in messages:
             exhausted = message.reconsume_times >= self._config.most_reconsume_times
@@ -158,7 +162,7 @@ class ConsumeMessageOrderlyService:
         self._go_on_later(pq, GO_ON_LOCKED_MS if locked else GO_ON_NOT_LOCKED_MS)
 
     def _go_on_later(self, pq: ProcessQueue, suspend_ms: int) -> None:
-        """Run over the queue again after a while; −1 takes the consumer's setting."""
+        """Run over the queue again after `suspend_ms`; −1 means the consumer's setting."""
         low, high = SUSPEND_RANGE_MS
         wait_ms = min(max(self._config.suspend_ms if suspend_ms == -1 else suspend_ms, low), high)
         self.suspended_until_ms[pq] = self._clock.now_ms() + wait_ms

@@ -25,14 +25,14 @@ Status = TypeVar("Status")
 
 TERMINATION_STEP_S = 0.01
 SHARDING_KEY = "__SHARDINGKEY"
-INTERRUPTED = "INTERRUPTED"  # the process ended, or would wait no longer, while the listener worked
+INTERRUPTED = "INTERRUPTED"  # outcome: the process ended, or its wait ended, while the listener worked
 
 Work = Callable[[int], Coroutine[Any, Any, None]]
 """One request for a worker; its argument is the thread's number."""
 
 
 class ConsumeService(Protocol):
-    """The service that passes pulled messages to the listener."""
+    """Service that passes pulled messages to the listener."""
 
     threads: "Threads"
 
@@ -40,7 +40,7 @@ class ConsumeService(Protocol):
     def submit(self, messages: list[Message], pq: ProcessQueue, *, wake: bool) -> None: ...
     async def shutdown(self) -> None: ...
     def stop(self) -> None:
-        """At once; nothing is waited for."""
+        """Stop at once, without waiting for running listeners."""
 
 
 class Working(NamedTuple):
@@ -53,10 +53,10 @@ class Working(NamedTuple):
 
 
 class Threads:
-    """A pool of `size` workers with an unbounded queue; idle workers cost nothing.
+    """Pool of `size` workers with an unbounded queue.  Idle workers cost nothing.
 
-    RocketMQ: the consume executor.  A worker is a task that lives as long as there is work; its number is the
-    lowest that is free, as the thread names of a pool would be.
+    RocketMQ: the consume executor.  A worker is a task that lives while it has work.  Its number is the lowest free
+    one, like the thread names of a pool.
     """
 
     def __init__(self, size: int, name: str) -> None:
@@ -86,7 +86,7 @@ class Threads:
             self._tasks.spawn(self._work(number), f"thread {number}")
 
     async def close(self) -> None:
-        """Interrupt what runs."""
+        """Interrupt the running work and discard the waiting work."""
         self._closed = True
         self._waiting.clear()
         await self._tasks.close()
@@ -110,9 +110,10 @@ class Threads:
 
 
 class ListenerCalls:
-    """One consumer's calls of its listener, batch by batch on its threads, each written to the journal.
+    """Calls of one consumer's listener, batch by batch on its threads, each written to the journal.
 
-    `handler` is a label the journal carries with every batch; `consumed` counts messages a listener has returned from.
+    `handler` is a label that the journal records with every batch.  `consumed` counts the messages for which a
+    listener has returned.
     """
 
     def __init__(self, config: PushConsumerConfig, instance: ClientInstance, watch: PinWatch) -> None:
@@ -132,9 +133,9 @@ class ListenerCalls:
         thread: int,
         successes: Collection[Status],
     ) -> Status | None:
-        """Call the listener and return its status; None when it failed, which concerns the application only.
+        """Call the listener and return its status; None if it raised an exception.
 
-        A process stopped meanwhile receives the status when it is resumed.  A cancelled batch is unfinished again, and
+        A process stopped meanwhile receives the status when it resumes.  A cancelled batch is unfinished again, and
         the journal records that a listener had begun it.
         """
         clock, status = self._instance.clock, None
@@ -170,7 +171,7 @@ class ListenerCalls:
         await self.threads.close()
 
     def _begin(self, messages: list[Message], pq: ProcessQueue, thread: int) -> int:
-        """Restore topics of retried messages and mark all as being worked on since the time returned, in ms."""
+        """Restore topics of retried messages, mark all as being consumed, and return the start time in ms."""
         now_ms = self._instance.clock.now_ms()
         for message in messages:
             origin = message.properties.get(properties.RETRY_TOPIC)
@@ -210,7 +211,7 @@ def report_consumed(
     thread: int,
     handler: str,
 ) -> None:
-    """Write the outcome of messages of one queue to the journal, while it takes details."""
+    """Write the outcome of messages of one queue to the journal, if the journal records details."""
     if not journal.tracing:
         return
     journal.write(

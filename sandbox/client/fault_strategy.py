@@ -1,4 +1,4 @@
-"""Which brokers to leave alone for a while, judged by how long they took."""
+"""Fault strategy of producers: brokers with slow or failed sends are avoided for a while."""
 
 from collections.abc import Callable, Sequence
 
@@ -23,9 +23,9 @@ def not_available_ms(latency_ms: int) -> int:
 
 
 class FaultStrategy:
-    """Remembers each broker's last latency and until when it is avoided.  RocketMQ: `MQFaultStrategy`.
+    """Last latency of each broker, and the time until which producers avoid it.  RocketMQ: `MQFaultStrategy`.
 
-    It judges brokers, not queues.  Off by default, as in RocketMQ; then only a retry avoids the broker that failed.
+    It rates brokers, not queues.  Off by default, as in RocketMQ; then only a retry avoids the broker that failed.
     """
 
     def __init__(self, chance: Chance, now_ms: Callable[[], int], *, enabled: bool) -> None:
@@ -40,7 +40,7 @@ class FaultStrategy:
         return self._now_ms() >= self.available_from_ms.get(broker, 0)
 
     def learn(self, broker: str, latency_ms: int, *, failed: bool) -> None:
-        """One send to `broker` ended."""
+        """Record the latency and outcome of one send to `broker`."""
         if not self.enabled:
             return
         self.latency_ms[broker] = latency_ms
@@ -48,7 +48,7 @@ class FaultStrategy:
         self.available_from_ms[broker] = self._now_ms() + pause
 
     def select(self, queues: Sequence[MessageQueue], last_broker: str | None) -> MessageQueue:
-        """The next queue in turn; `last_broker` is the one that just failed, None on a first attempt."""
+        """Return the next queue in turn.  `last_broker` is the one that just failed, None on a first attempt."""
         if self.enabled:
             return self._select_available(queues)
         for _ in queues:
@@ -71,7 +71,7 @@ class FaultStrategy:
         return self._next(of_broker or queues)
 
     def _pick_one_at_least(self) -> str | None:
-        """Pick the next broker in turn from the better half of all known ones; None: none is known."""
+        """Return the next broker in turn from the better half of the known ones; None if none is known."""
         ranked = sorted(
             self.available_from_ms,
             key=lambda name: (not self.is_available(name), self.latency_ms[name], self.available_from_ms[name], name),

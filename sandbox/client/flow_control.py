@@ -1,4 +1,4 @@
-"""Holding pulls back while too much waits to be consumed, and telling when that begins and ends."""
+"""Flow control of consumers: pulls are delayed while too many messages wait, and its start and end are reported."""
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -15,7 +15,7 @@ CALM_MS = 1_000
 
 
 class Limit(NamedTuple):
-    """A threshold that is crossed: what it counts (count, size, span), how much there is, how much there may be."""
+    """Threshold of a queue that is exceeded: `name` (count, size, span), current value, allowed value."""
 
     name: str
     value: int
@@ -23,7 +23,7 @@ class Limit(NamedTuple):
 
 
 class Puller(Protocol):
-    """Whose pulls are held back."""
+    """Consumer whose pulls flow control can delay."""
 
     @property
     def group(self) -> str: ...
@@ -40,13 +40,16 @@ class Puller(Protocol):
 
 
 class FlowControl:
-    """Ends when no pull was held back for a second: around a limit it comes and goes every 50 ms."""
+    """State of flow control per queue.  It ends if no pull was delayed for a second.
+
+    Around a limit, flow control would otherwise start and end every 50 ms.
+    """
 
     def __init__(self, puller: Puller) -> None:
         self._puller = puller
 
     def holds_back(self, pq: ProcessQueue, limit: Limit | None) -> bool:
-        """True when `limit` is crossed; the caller waits `WAIT_FLOW_CONTROL_S`, then looks again."""
+        """Return True if `limit` is exceeded; the caller waits `WAIT_FLOW_CONTROL_S` and checks again."""
         if limit is None:
             return False
         pq.held_back_ms = self._puller.instance.clock.now_ms()
@@ -57,7 +60,10 @@ class FlowControl:
         return True
 
     def crossed(self, pq: ProcessQueue, *, max_span: int | None) -> Limit | None:
-        """The first of a queue's limits that is crossed; `max_span` None: in order, the span does not count."""
+        """Return the first limit that the queue exceeds, or None.
+
+        `max_span` None ignores the span (orderly consumers).
+        """
         allowed, allowed_bytes = self._puller.threshold_for_queue, self._puller.threshold_bytes_for_queue
         if pq.count > allowed:
             return Limit("count", pq.count, allowed)

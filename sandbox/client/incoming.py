@@ -1,4 +1,4 @@
-"""Requests from brokers to clients."""
+"""Handling of requests that brokers send to clients."""
 
 import logging
 from collections import deque
@@ -30,13 +30,13 @@ from sandbox.remoting.headers import (
 
 log = logging.getLogger(__name__)
 
-MAX_DIRECT = 64  # messages at a time
+MAX_DIRECT = 64  # direct consumptions at the same time
 
 Answerer = Callable[[RemotingCommand, Channel], RemotingCommand | None]
 
 
 class Incoming:
-    """Serves one client instance.  RocketMQ: `ClientRemotingProcessor` (spec remoting 2.3).
+    """Handler of broker requests for one client instance.  RocketMQ: `ClientRemotingProcessor` (spec remoting 2.3).
 
     Resets take ten seconds and run one after the other, as they would in Java's one thread for broker requests.
     """
@@ -73,11 +73,11 @@ class Incoming:
         }
 
     def serves(self, code: int) -> bool:
-        """Does this client answer the request?"""
+        """Return True if this client handles requests with this code."""
         return code in self._served
 
     def handle(self, command: RemotingCommand, channel: Channel) -> None:
-        """One request; a bad one is answered with SYSTEM_ERROR and ends nothing."""
+        """Handle one request and send its reply.  An invalid request is answered with SYSTEM_ERROR."""
         serve = self._served.get(command.code)
         if serve is None:
             reply: RemotingCommand | None = command.reply(
@@ -129,7 +129,7 @@ class Incoming:
         return command.reply(ResponseCode.SUCCESS, body=consumer.running_info())
 
     def _check_transaction(self, command: RemotingCommand, channel: Channel) -> None:
-        """The producer of the message's group answers, if it has a listener for that; no other does."""
+        """Pass a transaction check to the producer of the message's group, if it has a listener for checks."""
         header = CheckTransactionHeader.from_ext(command.ext)
         message = message_of(record.decode(command.body or b""), self._body_bytes)
         producer = self._producers.get(message.properties.get(properties.PGROUP, ""))
@@ -137,7 +137,10 @@ class Incoming:
             producer.on_check(header, message, channel.remote)
 
     def _consume_directly(self, command: RemotingCommand, channel: Channel) -> RemotingCommand | None:
-        """Answered once the listener has returned, however long that takes; the broker waits ten seconds."""
+        """Pass one message to the group's listener; the reply follows when the listener returns.
+
+        The broker waits ten seconds for the reply; the listener may take longer.
+        """
         group = text(command.ext, "consumerGroup")
         consumer = self._consumers.get(group)
         if consumer is None:
@@ -145,7 +148,9 @@ class Incoming:
         if not isinstance(consumer, Listeners):
             return command.reply(ResponseCode.SYSTEM_ERROR, remark=f"The Consumer Group <{group}> has no listener")
         if self._direct >= MAX_DIRECT:
-            return command.reply(ResponseCode.SYSTEM_BUSY, remark=f"{self._direct} messages are being consumed so")
+            return command.reply(
+                ResponseCode.SYSTEM_BUSY, remark=f"{self._direct} messages are already being consumed directly"
+            )
         message = message_of(record.decode(command.body or b""), self._body_bytes)
         broker = text_or_none(command.ext, "brokerName") or ""
         self._direct += 1
@@ -163,7 +168,10 @@ class Incoming:
         answer(command.reply(ResponseCode.SUCCESS, body=body), channel)
 
     def _reply_arrived(self, command: RemotingCommand, channel: Channel) -> RemotingCommand:
-        """A reply that no request waits for (any more) counts as taken, too, and is not unpacked."""
+        """Deliver a reply message to the request that waits for it.
+
+        A reply without a waiting request is also answered with SUCCESS and is not unpacked.
+        """
         header = PushReplyHeader.from_ext(command.ext)
         decoded = properties.decode(header.properties)
         correlation_id = decoded.get(properties.CORRELATION_ID, "")
@@ -173,7 +181,7 @@ class Incoming:
         try:
             reply = pushed(header, decoded, command.body or b"", self._clock.now_ms(), self._body_bytes)
         except CorruptRecord as error:
-            log.info("a reply cannot be unpacked: %s", error)
+            log.info("a reply cannot be decompressed: %s", error)
             return command.reply(ResponseCode.SYSTEM_ERROR, remark="process reply message fail")
         self._requests.arrived(reply)
         return command.reply(ResponseCode.SUCCESS)

@@ -1,4 +1,4 @@
-"""One client process: connections, routes, timers, shared by its producers and consumers."""
+"""Client process: the connections, routes and timers that its producers and consumers share."""
 
 import logging
 from collections.abc import Iterable
@@ -36,9 +36,9 @@ ADJUST_POOL_MS = 60_000
 
 
 class ClientInstance:
-    """Everything the clients of one process share, as long as one of them lives.  RocketMQ: `MQClientInstance`.
+    """Client process with everything its producers and consumers share.  RocketMQ: `MQClientInstance`.
 
-    Clock, chance and connector are given; `files` is where broadcasting members keep their offsets.
+    The caller passes clock, chance and connector.  `files` stores the offsets of broadcasting members.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class ClientInstance:
         self.producers: dict[str, Producer] = {}
         self.state = "created"  # running, stopped, crashed
         self.tasks = Tasks(self.client_id)
-        self._rebalance_task = Tasks(self.client_id)  # apart: it ends last
+        self._rebalance_task = Tasks(self.client_id)  # separate, because it ends last
         self._rebalance_alarm = Alarm(self.clock)
         self.requests = ReplyFutures(self.chance.fork("requests"))
         self.incoming = Incoming(
@@ -93,7 +93,7 @@ class ClientInstance:
     # Life.
 
     async def start(self) -> None:
-        """Set the timers going; does nothing when they run already.  Raises ClientError after a stop or crash."""
+        """Start the timers; do nothing if they run already.  Raises ClientError after a stop or crash."""
         if self.state == "running":
             return
         if self.state != "created":
@@ -110,10 +110,10 @@ class ClientInstance:
         self.producers[INNER_PRODUCER_GROUP] = self.inner_producer
 
     async def shutdown(self, steps: Steps | None = None) -> None:
-        """End the process, service by service, unless another member still lives in it (spec client-behaviour 2.3).
+        """Stop the process, service by service, unless another member still lives in it (spec client-behaviour 2.3).
 
-        `steps`: the phase of the member that stops; each service is a step of it.  RocketMQ also stops the pull thread
-        here; in this library each member's pulls are its own and end with it.
+        `steps`: the phase of the member that stops; each service is one of its steps.  RocketMQ also stops the pull
+        thread here; in this library each member runs its own pulls and stops them itself.
         """
         if self.state != "running" or self.consumers or set(self.producers) - {INNER_PRODUCER_GROUP}:
             return
@@ -131,9 +131,9 @@ class ClientInstance:
             await self._rebalance_task.close()
 
     def crash(self) -> None:
-        """As `kill -9`: everything ends in this turn, nothing is sent, connections just close."""
+        """Kill the process as `kill -9` does: all work ends in this turn, nothing is sent, the connections close."""
         self.state = "crashed"
-        self.clock.stop()  # nothing of this process may run any more
+        self.clock.stop()  # no timer of this process may run any more
         self.tasks.cancel()
         self._rebalance_task.cancel()
         self.requests.close()
@@ -144,14 +144,14 @@ class ClientInstance:
         self.producers.clear()
 
     def hang(self) -> None:
-        """As SIGSTOP: no heartbeat, no pull, no answer; the connections stay open."""
+        """Stop the process as SIGSTOP does: no heartbeat, no pull, no answer; the connections stay open."""
         if self.state == "running" and not self.clock.stopped:
             self.clock.stop()
             for member in self._members():
                 member.life.process_became("hung")
 
     def resume(self) -> None:
-        """As SIGCONT: first handle what came in, then run what fell due."""
+        """Resume the process as SIGCONT does: handle the commands that arrived, then run the timers that are due."""
         if self.state == "running" and self.clock.stopped:
             self.clock.wake()
             for member in self._members():
@@ -160,19 +160,19 @@ class ClientInstance:
             self.clock.ring_late()
 
     def register_consumer(self, consumer: Consumer) -> None:
-        """Raises ClientError when the group has a consumer here already."""
+        """Add a consumer to the process.  Raises ClientError if its group has a consumer here already."""
         if consumer.group in self.consumers:
             raise ClientError(f"the consumer group {consumer.group} has been created before in {self.client_id}")
         self.consumers[consumer.group] = consumer
 
     def register_producer(self, producer: Producer) -> None:
-        """Raises ClientError when the group has a producer here already."""
+        """Add a producer to the process.  Raises ClientError if its group has a producer here already."""
         if producer.group in self.producers:
             raise ClientError(f"the producer group {producer.group} has been created before in {self.client_id}")
         self.producers[producer.group] = producer
 
     async def leave(self, consumer: Consumer, steps: Steps) -> None:
-        """The steps every consumer stops with: what is done is committed, then the brokers learn of it."""
+        """Commit a stopping consumer's offsets, then unregister its group at the brokers."""
         with steps.step("persist offsets"):
             await self._persist(consumer, "shutdown")
         with steps.step("unregister"):
@@ -180,7 +180,7 @@ class ClientInstance:
             await self.unregister(consumer_group=consumer.group)
 
     async def withdraw(self, life: LifeCycle) -> None:
-        """A member whose start was refused leaves; the process ends with its last member."""
+        """Remove a member whose start was refused; stop the process if it has no other member."""
         for group, consumer in list(self.consumers.items()):
             if consumer.life is life:
                 del self.consumers[group]
@@ -191,36 +191,40 @@ class ClientInstance:
 
     @property
     def timers(self) -> dict[str, int]:
-        """When each job of the timer table that does something runs next, in ms."""
+        """Return when each job of the timer table runs next, in ms.
+
+        The thread pool job, which does nothing, is omitted.
+        """
         due = {name: self.clock.ms_at(job.due_s) for name, job in self._periodic.items() if name != "adjust pool"}
         if (rebalance_s := self._rebalance_alarm.due_s) is not None:
             due["rebalance"] = self.clock.ms_at(rebalance_s)
         return due
 
     def timer_rows(self) -> dict[str, TimerRow]:
-        """The timer table of this process (spec client-behaviour 2.2), without its consumers' own timers."""
+        """Return the timer table of this process (spec client-behaviour 2.2), without its consumers' own timers."""
         rows = {name: self.row_of(job) for name, job in self._periodic.items()}
         due_s, period_ms = self._rebalance_alarm.due_s, self.config.rebalance_ms
         due_ms = None if due_s is None else self.clock.ms_at(due_s)
         return rows | {"rebalance": TimerRow(due_ms, period_ms, period_ms, self._rebalance_alarm.rounds)}
 
     def row_of(self, job: Periodic) -> TimerRow:
-        """A line of the timer table for one job of this process."""
+        """Return the row of the timer table for one job of this process."""
         return TimerRow(self.clock.ms_at(job.due_s), job.first_ms, job.period_ms, job.runs)
 
     # Routes and addresses.
 
     async def update_routes(self) -> None:
-        """Refresh every topic a member here subscribes to or publishes on."""
+        """Refresh the routes of all topics that a member of this process subscribes to or publishes on."""
         topics = {topic for consumer in self.consumers.values() for topic in consumer.topics()}
         topics |= {topic for producer in self.producers.values() for topic in producer.topics()}
         for topic in sorted(topics):
             await self.name_servers.learn_route(topic)
 
     async def master_or_any(self, mq: MessageQueue) -> str:
-        """Return the address of the master, which stores the offsets.
+        """Return the address of the queue's master, which stores the offsets.
 
-        If it is unknown after one look at the route, return any node of that broker.
+        If the master is unknown after one route request, return any node of that broker.  Raises ConnectFailed if no
+        address is known.
         """
         address = self.routes.address(mq.broker, MASTER_ID, only_this=True)
         if address is None:
@@ -246,7 +250,7 @@ class ClientInstance:
         return await self.api.search_offset(await self.master_or_any(mq), mq, timestamp_ms)
 
     async def fetch_readable_queues(self, topic: str) -> list[MessageQueue]:
-        """All queues of the topic that can be read, by a fresh look.  Raises ClientError for an unknown one."""
+        """Return all readable queues of the topic from a fresh route.  Raises ClientError if the topic is unknown."""
         await self.name_servers.learn_route(topic)
         queues = self.routes.subscribe_queues(topic)
         if queues is None:
@@ -254,7 +258,7 @@ class ClientInstance:
         return queues
 
     async def consumer_ids(self, topic: str, group: str) -> list[str] | None:
-        """All members of the group, as one random broker of the topic knows them; None when it cannot be asked."""
+        """Return the group's client ids as one random broker of the topic lists them; None if it cannot be asked."""
         address = self.routes.broker_of_topic(topic)
         if address is None:
             await self.name_servers.learn_route(topic)
@@ -270,7 +274,7 @@ class ClientInstance:
     # Membership.
 
     async def heartbeat(self) -> None:
-        """Send every known broker the groups of this client; skipped while another round is running."""
+        """Send the groups of this client to every known broker; do nothing while another heartbeat round runs."""
         if self._beating:
             return
         self._beating = True
@@ -299,9 +303,9 @@ class ClientInstance:
                 log.info("not unregistered at %s: %s", address, error)
 
     async def check_subscriptions(self, group: str, subscriptions: list[Subscription]) -> None:
-        """Ask one random broker about every expression that is not a tag expression (46).  Raises when it refuses.
+        """Ask one random broker to compile each expression that is not a tag expression (46).
 
-        RocketMQ: `checkClientInBroker`.
+        Raises BrokerRefused if it cannot.  RocketMQ: `checkClientInBroker`.
         """
         for subscription in subscriptions:
             if subscription.expression_type == TAG:
@@ -335,7 +339,10 @@ class ClientInstance:
             log.info("offsets of %s not persisted: %s", consumer.group, error)
 
     async def _adjust_thread_pools(self) -> None:
-        """Every minute Java's client compares what has piled up with a threshold; what it then calls is empty."""
+        """Do nothing, once a minute.
+
+        Java's client compares the backlog with a threshold and calls an empty method.
+        """
 
     async def _rebalance_service(self) -> None:
         while True:
@@ -347,5 +354,5 @@ class ClientInstance:
                     log.warning("rebalance of %s failed: %s", consumer.group, error)
 
     def _members(self) -> Iterable[Member]:
-        """All but the inner producer, which has no life of its own."""
+        """Return all members of the process except the inner producer, which has no life cycle of its own."""
         return [*self.consumers.values(), *(p for p in self.producers.values() if p is not self.inner_producer)]

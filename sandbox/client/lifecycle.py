@@ -1,4 +1,4 @@
-"""The life of a client from created to its end, as the journal has it: states, and the steps of a start or stop."""
+"""Life cycle of a producer or consumer: its states, and the steps of a start or stop, written to the journal."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator
@@ -16,7 +16,7 @@ NOT_FINISHING = ("hung", "stopping", "crashed")
 
 
 class Process(Protocol):
-    """The client process a producer or consumer lives in."""
+    """Client process that a producer or consumer runs in."""
 
     @property
     def client_id(self) -> str: ...
@@ -28,11 +28,11 @@ class Process(Protocol):
     def hang(self) -> None: ...
     def resume(self) -> None: ...
     async def withdraw(self, life: "LifeCycle") -> None:
-        """The start of this member was refused."""
+        """Remove a member whose start was refused."""
 
 
 class Steps:
-    """Counts the steps of one phase and writes how long each took, also one that failed."""
+    """Steps of one phase (start or stop).  Each is written to the journal with its duration, also if it fails."""
 
     def __init__(self, process: Process, group: str, phase: str) -> None:
         self._process = process
@@ -63,10 +63,10 @@ class Steps:
 
 
 class LifeCycle:
-    """The state of one producer or consumer; `halt` ends at once what it runs by itself.  RocketMQ: `ServiceState`.
+    """State of one producer or consumer.  RocketMQ: `ServiceState`.
 
-    `state`: created, starting, running, hung, stopping, stopped, crashed, refused.  `paused`: a reset is under way,
-    it neither pulls nor takes queues.
+    `state`: created, starting, running, hung, stopping, stopped, crashed, refused.  `paused`: during a reset the
+    member neither pulls nor acquires queues.  `halt` ends at once what the member runs by itself.
     """
 
     def __init__(
@@ -89,13 +89,13 @@ class LifeCycle:
 
     @property
     def is_active(self) -> bool:
-        """It takes part in its group: running and not paused."""
+        """True if the member takes part in its group: it is running and not paused."""
         return self.state == "running" and not self.paused
 
     async def start(self, run: Callable[[Steps], Awaitable[None]]) -> None:
-        """`run` takes the steps and calls `running`.
+        """Run the start steps.  `run` executes them and calls `running` in between.
 
-        Raises ClientError for a second start, and what a step raises; the state is then `refused`.
+        Raises ClientError for a second start, and any error of a step; then the state is `refused`.
         """
         if self.state != "created":
             raise ClientError(f"{self._kind} {self._group} is {self.state} and cannot start again")
@@ -108,12 +108,12 @@ class LifeCycle:
             raise
 
     def running(self) -> None:
-        """From here on it takes part in its group."""
+        """Set the state to running; the member now takes part in its group."""
         self.since_ms = self.process.clock.now_ms()
         self._become("running")
 
     async def stop(self, run: Callable[[Steps], Awaitable[None]]) -> None:
-        """`run` takes the steps; nothing happens unless it runs.  A hung process is resumed first."""
+        """Run the stop steps of `run`, if the member is running.  A hung process is resumed first."""
         if self.state == "hung":
             self.process.resume()
         if self.state != "running":
@@ -123,7 +123,7 @@ class LifeCycle:
         self._become("stopped")
 
     def process_became(self, state: str) -> None:
-        """The whole process crashed, hung or was resumed."""
+        """Apply the new state of the process (crashed, hung, running) to this member."""
         if state == "crashed":
             self._end(state)
         elif self.state in ("running", "hung"):
@@ -137,7 +137,10 @@ class LifeCycle:
         self._queues.clear()
 
     def _become(self, state: str) -> None:
-        """A member that will not finish its messages, or not soon, says which they are."""
+        """Set the state and write it to the journal.
+
+        A member that will not finish its messages soon also records their offsets.
+        """
         self.state = state
         held = sorted(self._queues.items(), key=lambda item: item[0]) if state in NOT_FINISHING else ()
         self.process.journal.write(
@@ -151,7 +154,7 @@ class LifeCycle:
 
 
 class Startable(ABC):
-    """A producer or consumer of any kind.  What happens to its process happens to all that live in it."""
+    """Producer or consumer of any kind.  A crash or hang of its process affects every member in the process."""
 
     life: LifeCycle
 
@@ -160,19 +163,25 @@ class Startable(ABC):
         return self.life.state
 
     async def start(self) -> None:
-        """Raises ClientError for a second start, a group name in use, no name server; the state is then `refused`."""
+        """Start the member.
+
+        Raises ClientError for a second start, a group name in use, or no name server; then the state is `refused`.
+        """
         await self.life.start(self._start)
 
     async def shutdown(self) -> None:
-        """Leave cleanly.  A hung process is resumed first; what is unfinished is delivered again elsewhere."""
+        """Stop the member cleanly.
+
+        A hung process is resumed first; other members receive its unfinished messages again.
+        """
         await self.life.stop(self._stop)
 
     def crash(self) -> None:
-        """As `kill -9`: no commit, no unlock, no unregistering; the whole process dies."""
+        """Kill the whole process as `kill -9` does: no commit, no unlock, no unregistering."""
         self.life.process.crash()
 
     def hang(self) -> None:
-        """As SIGSTOP of the whole process: connections stay open, requests stay unanswered."""
+        """Stop the whole process as SIGSTOP does: connections stay open, requests stay unanswered."""
         self.life.process.hang()
 
     def resume(self) -> None:
@@ -180,7 +189,7 @@ class Startable(ABC):
 
     @abstractmethod
     async def _start(self, steps: Steps) -> None:
-        """Take the steps, and call `life.running` in between."""
+        """Execute the start steps and call `life.running` in between."""
 
     @abstractmethod
     async def _stop(self, steps: Steps) -> None: ...

@@ -12,9 +12,11 @@ from sandbox.message.queue import MessageQueue
 
 @dataclass(slots=True)
 class ConsumeConcurrentlyContext:
-    """`ack_index`: the last message of the batch that counts as done.  RocketMQ: same name.
+    """Context of a concurrent listener's batch.  RocketMQ: same name.
 
-    `delay_level_when_next_consume`: −1 straight to the dead letters, 0 the broker decides, else that level.
+    `ack_index`: index of the last message of the batch that counts as consumed.  `delay_level_when_next_consume`: −1
+    sends failed messages to the dead-letter queue, 0 leaves the delay level to the broker, other values are the
+    level.
     """
 
     queue: MessageQueue
@@ -25,7 +27,7 @@ class ConsumeConcurrentlyContext:
 
 @dataclass(slots=True)
 class ConsumeOrderlyContext:
-    """`suspend_ms` −1 takes the consumer's setting.  RocketMQ: same name."""
+    """Context of an orderly listener's batch.  `suspend_ms` −1 means the consumer's setting.  RocketMQ: same name."""
 
     queue: MessageQueue
     thread: int
@@ -41,7 +43,7 @@ OrderlyListener = Callable[[list[Message], ConsumeOrderlyContext], Awaitable[Con
 
 
 def inside_namespace(namespace: str, listener: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    """The listener, given messages with topics as the application wrote them.  RocketMQ: `resetRetryAndNamespace`."""
+    """Wrap a listener so that its messages have topics without the namespace.  RocketMQ: `resetRetryAndNamespace`."""
 
     async def heard(messages: list[Message], context: object) -> Any:
         return await listener(

@@ -17,10 +17,10 @@ WHERE = (
 
 @dataclass(frozen=True, kw_only=True)
 class LitePullConsumerConfig:
-    """RocketMQ: the fields of `DefaultLitePullConsumer` (spec client-behaviour 12).
+    """Configuration of a lite pull consumer: the fields of `DefaultLitePullConsumer` (spec client-behaviour 12).
 
-    Its instance must be a `stream` one.  `offset_store` as in `PushConsumerConfig`; `threshold_for_all` counts
-    fetched batches times `pull_batch`.
+    Its client instance must be a `stream` one.  `offset_store` as in `PushConsumerConfig`.  `threshold_for_all`
+    counts fetched batches times `pull_batch`.
     """
 
     group: str

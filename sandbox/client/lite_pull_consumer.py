@@ -1,4 +1,4 @@
-"""Consuming by polling: messages are fetched ahead, the application takes them when it likes."""
+"""Lite pull consumer: messages are fetched ahead and returned when the application polls."""
 
 from collections.abc import Iterable
 
@@ -29,12 +29,13 @@ EXCLUSIVE = "Subscribe and assign are mutually exclusive."
 
 
 class LitePullConsumer(Startable):
-    """Fetches ahead from its queues and hands batches out on `poll`.  RocketMQ: `DefaultLitePullConsumer`.
+    """Consumer that fetches ahead from its queues and returns batches on `poll`.
 
-    Either `subscribe` (queues are divided among the group) or `assign` (these queues, also when others read them).
-    The messages of a `poll` count as consumed with a later one: at most every 5 s a poll notes the offsets of earlier
-    polls, and the 5 s timer of the process commits them.  A failure cannot be reported: there is no retry topic and
-    no sending back.  A reset of the group (220) is ignored.
+    RocketMQ: `DefaultLitePullConsumer`.  The application calls either `subscribe` (the group shares the queues) or
+    `assign` (fixed queues, even if other members read them).  The messages of one `poll` count as consumed at a
+    later one: at most every 5 s a poll notes the offsets of earlier polls, and the 5 s timer of the process commits
+    them.  A failure cannot be reported: the consumer has no retry topic and sends nothing back.  A reset of the
+    group (220) is ignored.
     """
 
     def __init__(self, config: LitePullConsumerConfig, instance: ClientInstance) -> None:
@@ -69,10 +70,13 @@ class LitePullConsumer(Startable):
         self._commit_from_ms = 0
         self._watch = TopicWatch(self.fetch_message_queues)
 
-    # What to read.
+    # Subscriptions and assigned queues.
 
     async def subscribe(self, topic: str, expression: str = "*", *, expression_type: str = TAG) -> None:
-        """Share the topic with the group.  Raises ClientError after an `assign`, or for an unreadable expression."""
+        """Subscribe to a topic and share its queues with the group.
+
+        Raises ClientError after an `assign`, or if the expression cannot be parsed.
+        """
         self._choose(by_hand=False)
         version = self.instance.clock.now_ms()
         self.subscriptions[topic] = Subscription(topic, expression, version=version, expression_type=expression_type)
@@ -81,13 +85,16 @@ class LitePullConsumer(Startable):
             await self._learn_routes()
 
     def unsubscribe(self, topic: str) -> None:
-        """Want it no longer; its queues leave the table with the next round of dividing."""
+        """Unsubscribe from a topic.  The next rebalance removes its queues from the table."""
         self.subscriptions.pop(topic, None)
         self._pulls.update([], topic=topic)
         self.assigned.forget(topic)
 
     def assign(self, queues: Iterable[MessageQueue]) -> None:
-        """Read exactly these, all messages of them.  Raises ClientError after a `subscribe`, or for none."""
+        """Read exactly these queues, with all their messages.
+
+        Raises ClientError after a `subscribe`, or for no queues.
+        """
         assigned = sorted(queues)
         if not assigned:
             raise ClientError("Message queues can not be null or empty.")
@@ -99,17 +106,17 @@ class LitePullConsumer(Startable):
             self._pulls.update(assigned)
 
     def subscription_of(self, topic: str) -> Subscription:
-        """Return the subscription sent with pulls of the topic.  Raises ClientError when it was removed."""
+        """Return the subscription sent with pulls of the topic.  Raises ClientError if it was removed."""
         if self._by_hand:
             return Subscription(topic, "*", version=0)
         if topic not in self.subscriptions:
-            raise ClientError(f"nobody subscribes to {topic} any more")
+            raise ClientError(f"the consumer no longer subscribes to {topic}")
         return self.subscriptions[topic]
 
     # Life.
 
     async def _start(self, steps: Steps) -> None:
-        """Raises ClientError for a refused expression, too."""
+        """Execute the start steps.  Raises ClientError also if a broker refuses an expression."""
         with steps.step("register in instance"):
             self.instance.register_consumer(self)
         with steps.step("load offsets"):
@@ -136,9 +143,9 @@ class LitePullConsumer(Startable):
     # Messages.
 
     async def poll(self, timeout_ms: int | None = None) -> list[Message]:
-        """The oldest fetched batch, of whichever queue; empty after 5 s (or `timeout_ms`) without one.
+        """Return the oldest fetched batch of any queue; empty after 5 s (or `timeout_ms`) without one.
 
-        It leaves the cache at once, so what is being worked on no longer counts against any limit.
+        The batch leaves the cache at once, so messages being consumed no longer count against any limit.
         """
         await self._ready()
         patience_ms = self.config.poll_timeout_ms if timeout_ms is None else timeout_ms
@@ -159,12 +166,12 @@ class LitePullConsumer(Startable):
         return batch.messages
 
     def commit_all(self) -> None:
-        """Note everything the polls so far gave out.  RocketMQ: `commitSync`."""
+        """Note the offsets of all messages returned by polls so far.  RocketMQ: `commitSync`."""
         for state in self.assigned.states():
             self._commit(state)
 
     async def commit(self, queues: Iterable[MessageQueue], *, persist: bool) -> None:
-        """The same for some queues, and on wish to the broker at once."""
+        """Note the offsets of some queues, like `commit_all`; with `persist` also send them to the broker at once."""
         requested = sorted(queues)
         for mq in requested:
             state = self.assigned.get(mq)
@@ -174,14 +181,14 @@ class LitePullConsumer(Startable):
             await self.offset_store.persist_all(requested, by="timer")
 
     async def committed(self, mq: MessageQueue) -> int | None:
-        """Return the group's committed offset, from memory first; None when no offset is stored."""
+        """Return the group's committed offset, from memory first; None if no offset is stored."""
         await self._ready()
         return await self.offset_store.read_offset(mq, ReadOffsetType.MEMORY_FIRST_THEN_STORE)
 
     async def seek(self, mq: MessageQueue, offset: int) -> None:
-        """Go on from `offset`; what was fetched of the queue is thrown away.
+        """Continue the queue at `offset` and discard its fetched messages.
 
-        Raises ClientError for a queue that is not ours (now), or an offset outside it.
+        Raises ClientError if this consumer does not own the queue now, or if the offset is outside the queue.
         """
         if mq not in self.assigned:
             perhaps = "" if self._by_hand else ", may be rebalancing"
@@ -204,21 +211,21 @@ class LitePullConsumer(Startable):
         await self.seek(mq, await self.max_offset(mq))
 
     def pause(self, queues: Iterable[MessageQueue]) -> None:
-        """Fetch nothing more of these; each looks again once a second.  What was fetched is still polled."""
+        """Stop fetching from these queues; their tasks check once a second.  `poll` still returns what was fetched."""
         self._set_paused(queues, paused=True)
 
     def resume_queues(self, queues: Iterable[MessageQueue]) -> None:
-        """RocketMQ: `resume`; that name is the process's here."""
+        """Resume fetching from these queues.  RocketMQ: `resume`, a name that the process uses here."""
         self._set_paused(queues, paused=False)
 
     # Queues.
 
     async def fetch_message_queues(self, topic: str) -> list[MessageQueue]:
-        """All queues of the topic that can be read.  Raises ClientError for an unknown topic."""
+        """Return all readable queues of the topic.  Raises ClientError if the topic is unknown."""
         return await self.instance.fetch_readable_queues(topic)
 
     async def listen_to_topic(self, topic: str, listener: TopicListener) -> None:
-        """Hear when the topic gets other queues: looked at 10 s after the start, then every 30 s.
+        """Call `listener` when the topic's queues change; checked 10 s after the start, then every 30 s.
 
         RocketMQ: `registerTopicMessageQueueChangeListener`.
         """
@@ -235,10 +242,10 @@ class LitePullConsumer(Startable):
     async def search_offset(self, mq: MessageQueue, timestamp_ms: int) -> int:
         return await self.instance.search_offset(mq, timestamp_ms)
 
-    # What the instance, the rebalance and the tasks ask.
+    # Called by the instance, the rebalance and the tasks.
 
     def data(self) -> ConsumerData:
-        """Our part of a heartbeat; with queues chosen by hand it names no topic."""
+        """Return this consumer's part of a heartbeat.  It names no topic if the queues were chosen with `assign`."""
         return ConsumerData(
             group_name=self.group,
             consume_type="CONSUME_ACTIVELY",
@@ -267,7 +274,7 @@ class LitePullConsumer(Startable):
 
     @property
     def may_rebalance(self) -> bool:
-        """Queues chosen by hand are not divided."""
+        """True if the member is active and did not choose its queues with `assign`."""
         return self.life.is_active and not self._by_hand
 
     async def rebalance(self, trigger: str) -> None:
@@ -275,7 +282,7 @@ class LitePullConsumer(Startable):
             await self.rebalancer.run(trigger)
 
     async def beginning(self, mq: MessageQueue) -> StartOffset:
-        """As a push consumer would begin, but memory is asked before the store."""
+        """Return the start offset in a new queue, as for a push consumer, but read memory before the store."""
         return await compute_pull_from_where(
             mq,
             self.offset_store,
@@ -290,10 +297,10 @@ class LitePullConsumer(Startable):
         self._pulls.update(mine, topic=topic)
 
     async def reset_offsets(self, topic: str, offsets: dict[MessageQueue, int]) -> None:
-        """Ignored, as in RocketMQ: only push consumers move."""
+        """Ignore the reset, as RocketMQ does: only push consumers apply it."""
 
     def status(self, topic: str) -> dict[MessageQueue, int]:
-        """RocketMQ answers nothing for this kind of consumer."""
+        """Return no offsets, as RocketMQ does for this kind of consumer."""
         return {}
 
     def running_info(self) -> bytes:
@@ -307,7 +314,7 @@ class LitePullConsumer(Startable):
         self._by_hand = by_hand
 
     def _queue_of(self, mq: MessageQueue) -> ProcessQueue:
-        """The one of our share; by hand, and where the share lags behind, a new one."""
+        """Return the owned process queue, or a new one for a queue that is assigned by hand or not rebalanced yet."""
         return self.process_queues.get(mq) or ProcessQueue(mq, now_ms=self.instance.clock.now_ms())
 
     def _set_paused(self, queues: Iterable[MessageQueue], *, paused: bool) -> None:
@@ -327,7 +334,10 @@ class LitePullConsumer(Startable):
             self.offset_store.update_offset(state.mq, state.consume_offset, increase_only=False)
 
     async def _first_offset(self, mq: MessageQueue) -> int | None:
-        """Return the group's start offset, and record it for a queue assigned by hand (no rebalance records those)."""
+        """Return the group's start offset.
+
+        Record it for a queue assigned by hand, because no rebalance records those.
+        """
         start = await self.beginning(mq)
         if start.offset is not None and not self.subscriptions:
             write_taken(self, mq, start)

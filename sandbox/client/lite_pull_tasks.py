@@ -1,4 +1,4 @@
-"""Fetching for a lite pull consumer: one task per queue, at most so many pulls at a time."""
+"""Fetch tasks of a lite pull consumer: one per queue, with a limited number of pulls at once."""
 
 import asyncio
 import logging
@@ -26,10 +26,11 @@ NO_OFFSET = Pause("no_offset", 3.0)
 
 
 class LitePullTasks:
-    """RocketMQ: `DefaultLitePullConsumerImpl.PullTaskImpl` and its executor (spec client-behaviour 12).
+    """Fetch tasks by queue.  RocketMQ: `DefaultLitePullConsumerImpl.PullTaskImpl` and its executor.
 
-    A pull holds its thread while the broker holds the pull; with more queues than threads, some wait for one.
-    `subscription_of` raises ClientError for a topic no longer wanted; `first_offset` None: not known now.
+    See spec client-behaviour 12.  A pull occupies its thread while the broker holds the pull; with more queues than
+    threads, some wait for one.  `subscription_of` raises ClientError for a topic that is no longer subscribed.
+    `first_offset` returns None while the offset is unknown.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class LitePullTasks:
         self._api = PullApi(config.group, instance)
 
     def update(self, queues: Iterable[MessageQueue], *, topic: str | None = None) -> None:
-        """Tasks for these queues and no others, of one topic or of all."""
+        """Run tasks for exactly these queues, of one topic or of all: stop the others, start missing ones."""
         assigned = sorted(queues)
         for mq in [mq for mq in self._running if topic in (None, mq.topic) and mq not in assigned]:
             self.stop(mq)
@@ -66,7 +67,7 @@ class LitePullTasks:
                 self._start(mq)
 
     def restart(self, mq: MessageQueue) -> None:
-        """Give up the pull under way and begin again."""
+        """Cancel the queue's current pull and start its task again."""
         self.stop(mq)
         self._start(mq)
 
@@ -98,7 +99,7 @@ class LitePullTasks:
                 await clock.going_on()
 
     async def _once(self, state: AssignedQueue) -> Pause | None:
-        """Check, then pull; returns how long to wait before the next."""
+        """Check the queue and pull once; return the pause before the next pull, None for no pause."""
         pq = state.pq
         if state.paused:
             return SUSPENDED
@@ -145,7 +146,7 @@ class LitePullTasks:
         return self._flow_control.crossed(state.pq, max_span=config.max_span)
 
     async def _next_offset(self, state: AssignedQueue) -> int | None:
-        """Return the offset the application sought, else that after the last pull, else the group's start offset."""
+        """Return the sought offset, else that after the last pull, else the group's start offset; None if unknown."""
         if state.seek_offset is not None:
             offset, state.seek_offset = state.seek_offset, None
             state.consume_offset = offset
@@ -155,7 +156,10 @@ class LitePullTasks:
         return await self._first_offset(state.mq)
 
     async def _take_over(self, state: AssignedQueue, subscription: Subscription, answer: PullAnswer) -> None:
-        """Every answer moves on, an offset outside the queue too.  After a seek this answer is about the past."""
+        """Cache the messages of an answer and advance the pull offset, also if the offset was outside the queue.
+
+        An answer that arrives after a seek is ignored.
+        """
         if state.seek_offset is not None:
             return
         if answer.code == ResponseCode.SUCCESS:

@@ -1,4 +1,4 @@
-"""Offsets of a broadcasting member, in a file of its own."""
+"""Offset store of a broadcasting member, in a file of its own."""
 
 import json
 import logging
@@ -16,19 +16,19 @@ log = logging.getLogger(__name__)
 
 
 class FileStore(Protocol):
-    """Small files by name; `write` replaces a file whole and keeps the old content as `name.bak`."""
+    """Small files by name.  `write` replaces a whole file and keeps the old content as `name.bak`."""
 
     def read(self, name: str) -> bytes | None: ...
     def write(self, name: str, content: bytes) -> None: ...
 
 
 class LocalFileOffsetStore(OffsetMemory):
-    """`<client id>/<group>/offsets.json`; the broker's table knows nothing of it.  RocketMQ: same name.
+    """Offset store in `<client id>/<group>/offsets.json`; no broker stores these offsets.  RocketMQ: same name.
 
-    The file is read tolerantly (fastjson writes queues as raw objects for keys) and written as strict JSON whose
-    keys hold the object's text, which fastjson reads as well.  A missing or empty file holds no record; when the
-    backup of a damaged one is damaged, too, the member cannot start, and writes nothing over the two.
-    What is removed is removed from memory only: a later read finds the file's value again.
+    Reading accepts fastjson's output, which has raw objects as keys.  Writing produces strict JSON, whose keys are
+    the objects' text, which fastjson reads as well.  A missing or empty file holds no offsets.  If the file and its
+    backup are both damaged, the member cannot start and overwrites neither.  Removing an offset affects memory only:
+    a later read returns the file's value again.
     """
 
     def __init__(self, group: str, client_id: str, files: FileStore, journal: Journal) -> None:
@@ -40,7 +40,7 @@ class LocalFileOffsetStore(OffsetMemory):
         self.file = f"{client_id}/{group}/offsets.json"
 
     async def load(self) -> None:
-        """Raises ClientError when neither the file nor its backup can be read."""
+        """Load the offsets into memory.  Raises ClientError if neither the file nor its backup can be read."""
         self.table.update(self.in_file())
 
     async def read_stored(self, mq: MessageQueue) -> int | None:
@@ -51,7 +51,7 @@ class LocalFileOffsetStore(OffsetMemory):
             return None
 
     async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None:
-        """Write the given queues; the file keeps what it has of others."""
+        """Write the offsets of these queues to the file; it keeps the offsets of other queues."""
         offsets = {mq: self.table[mq] for mq in sorted(queues) if mq in self.table}
         try:
             before = self.in_file()
@@ -84,12 +84,12 @@ class LocalFileOffsetStore(OffsetMemory):
         await self.persist_all([mq], by=by)
 
     async def update_consume_offset_to_broker(self, mq: MessageQueue, offset: int, *, oneway: bool) -> None:
-        """The broker keeps no offsets of broadcasting members."""
+        """Do nothing: brokers store no offsets of broadcasting members."""
 
     def in_file(self) -> dict[MessageQueue, int]:
-        """Return the offsets in the file, or in its backup when the file cannot be read.
+        """Return the offsets in the file, or in its backup if the file cannot be read.
 
-        Raises ClientError when the backup cannot be read, either, as RocketMQ's `readLocalOffsetBak` does.
+        Raises ClientError if the backup cannot be read, either, as RocketMQ's `readLocalOffsetBak` does.
         """
         damage: Exception | None = None
         for name in (self.file, f"{self.file}.bak"):
@@ -103,14 +103,16 @@ class LocalFileOffsetStore(OffsetMemory):
                 damage = error
         if damage is not None:
             raise ClientError(
-                f"the offsets in {self.file} and its backup cannot be read: put a whole file in their "
-                "place, or move both away to start without offsets"
+                f"the offsets in {self.file} and its backup cannot be read: restore the file, or move both "
+                "away to start without offsets"
             )
         return {}
 
 
 def decode_offsets(content: bytes) -> dict[MessageQueue, int]:
-    """The table in a file written by us or by fastjson.  Raises ValueError, KeyError or TypeError for anything else.
+    """Return the offset table of a file written by this library or by fastjson.
+
+    Raises ValueError, KeyError or TypeError for any other content.
 
     >>> decode_offsets(b'{"offsetTable":{{"brokerName":"b","queueId":1,"topic":"t"}:7}}')
     {MessageQueue(topic='t', broker='b', queue_id=1): 7}

@@ -16,23 +16,23 @@ OnCheck = Callable[[CheckTransactionHeader, Message, str], None]
 
 
 class Member(Protocol):
-    """Whatever lives in a client process."""
+    """Producer or consumer in a client process."""
 
     @property
     def life(self) -> LifeCycle: ...
     def topics(self) -> list[str]:
-        """Topics whose routes the process keeps fresh."""
+        """Return the topics whose routes the process refreshes."""
 
 
 class Publisher(Member, Protocol):
-    """A producer; `on_check` is set for transactions only."""
+    """Producer.  `on_check` is set for transactions only."""
 
     @property
     def on_check(self) -> OnCheck | None: ...
 
 
 class Consumer(Member, Protocol):
-    """A consumer of any kind."""
+    """Consumer of any kind."""
 
     group: str
 

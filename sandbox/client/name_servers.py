@@ -1,4 +1,4 @@
-"""Which name server to ask, and what it said."""
+"""Choice of the name server to ask, and the routes it returns."""
 
 import logging
 
@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 class NameServers:
-    """Starts at a random one, stays while it works, goes on to the next when it fails (spec remoting 1.5)."""
+    """Name servers of a client: first a random one, then the next after each failure (spec remoting 1.5)."""
 
     def __init__(
         self,
@@ -38,16 +38,16 @@ class NameServers:
         return self._addresses[self._at] if self._addresses else None
 
     async def learn_route(self, topic: str) -> bool:
-        """Ask for the topic's route; True when it is known now.  A failure changes nothing."""
+        """Request the topic's route; return True if a route is known afterwards.  A failed request changes nothing."""
         route = await self._ask(topic)
         if route is not None:
             self._take_over(topic, route)
         return self._routes.knows(topic)
 
     async def learn_default_route(self, topic: str, template: str, queues: int) -> bool:
-        """Take the template topic's route for an unknown topic, with at most `queues` queues per broker.
+        """Use the template topic's route for an unknown topic, with at most `queues` queues per broker.
 
-        The broker creates the topic when the first message arrives.
+        Return True if a route is known afterwards.  The broker creates the topic when the first message arrives.
         """
         route = await self._ask(template)
         if route is not None:
@@ -59,11 +59,11 @@ class NameServers:
             self._journal.write(RouteLearned(client_id=self._client_id, name_server=self.chosen or "", topic=topic))
 
     async def _ask(self, topic: str) -> TopicRouteData | None:
-        """The route, or None when no name server gave one."""
+        """Return the topic's route, or None if no name server returns one."""
         for _ in self._addresses:
             try:
                 return await self._api.route(self._addresses[self._at], topic)
-            except BrokerRefused as no:  # code 17: it works, it just does not know the topic
+            except BrokerRefused as no:  # code 17: the server works and does not have the topic
                 log.debug("name server %s refuses route of %s: %s", self.chosen, topic, no)
                 return None
             except RemotingError as error:
@@ -75,7 +75,7 @@ class NameServers:
 
 
 def _shrunk(route: TopicRouteData, queues: int) -> TopicRouteData:
-    """The route with at most so many queues on each broker."""
+    """Return the route with at most `queues` queues on each broker."""
     return route._replace(
         queues=tuple(
             queue._replace(read_queues=least, write_queues=least)

@@ -1,15 +1,15 @@
-"""Which offsets of a queue have been seen, as runs."""
+"""Set of queue offsets, stored as runs of consecutive offsets."""
 
 from bisect import bisect_right
 from collections.abc import Iterable
 
 Run = tuple[int, int]
 
-RUNS_KEPT = 4_096  # a filter that lets every other message pass makes a run of each; then the lowest are forgotten
+RUNS_KEPT = 4_096  # a filter may cause a run per message; then the lowest runs are removed
 
 
 class OffsetRuns:
-    """A set of offsets that mostly come one after the other, so that it stays small however many there are.
+    """Set of mostly consecutive offsets, stored as runs, so its size does not grow with their number.
 
     >>> seen = OffsetRuns()
     >>> [seen.add(offset) for offset in (7, 8, 10, 8)]
@@ -21,7 +21,7 @@ class OffsetRuns:
     __slots__ = ("_ends", "_starts")
 
     def __init__(self, runs: Iterable[Run] = ()) -> None:
-        """`runs`: ascending, both ends included."""
+        """Create the set from ascending runs, both bounds included."""
         pairs = list(runs)
         self._starts = [first for first, _ in pairs]
         self._ends = [last for _, last in pairs]
@@ -31,7 +31,7 @@ class OffsetRuns:
         return at >= 0 and offset <= self._ends[at]
 
     def add(self, offset: int) -> bool:
-        """True when it was not there."""
+        """Add an offset; return True if the set did not contain it."""
         starts, ends = self._starts, self._ends
         at = bisect_right(starts, offset) - 1
         if at >= 0 and offset <= ends[at]:
@@ -53,7 +53,7 @@ class OffsetRuns:
     def count_from(self, offset: int) -> int:
         """Count the offsets at or above `offset`."""
         at = max(0, bisect_right(self._starts, offset) - 1)
-        if at + 1 >= len(self._starts):  # nearly always: boards ask for each queue at each frame
+        if at + 1 >= len(self._starts):  # the most frequent case: boards read each queue at each frame
             return max(0, self._ends[at] - max(self._starts[at], offset) + 1) if self._starts else 0
         return sum(
             max(0, last - max(first, offset) + 1)

@@ -1,4 +1,4 @@
-"""Stores of a group's consumed offsets, one for each queue."""
+"""Offset stores: the consumed offset of a group in each queue."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -9,11 +9,11 @@ from sandbox.message.queue import MessageQueue
 
 
 class OffsetStore(Protocol):
-    """A store of a group's consumed offsets: the eight methods that an application's own store implements.
+    """Store of a group's consumed offsets: the eight methods that an application's own store implements.
 
-    `update_offset` is cheap and called per batch; `persist_all` makes the offsets visible to others.  None means: not
-    stored yet; a store that cannot be reached raises.  `by` is the reason for persisting, for the journal
-    (catalogue 1).  RocketMQ: `OffsetStore` (spec client-behaviour 3.1).
+    `update_offset` is cheap and called per batch; `persist_all` makes the offsets visible to other members.  None
+    means that no offset is stored; a store that cannot be reached raises an error.  `by` is the reason for
+    persisting, for the journal (catalogue 1).  RocketMQ: `OffsetStore` (spec client-behaviour 3.1).
     """
 
     async def load(self) -> None: ...
@@ -23,32 +23,32 @@ class OffsetStore(Protocol):
     async def persist(self, mq: MessageQueue, *, by: str) -> None: ...
     def remove_offset(self, mq: MessageQueue) -> None: ...
     def clone_offset_table(self, topic: str) -> dict[MessageQueue, int]:
-        """A copy of what memory has of one topic's queues."""
+        """Return a copy of the offsets in memory for the queues of one topic."""
 
     async def update_consume_offset_to_broker(self, mq: MessageQueue, offset: int, *, oneway: bool) -> None:
-        """Send the broker this offset, past memory; a store without a broker does nothing."""
+        """Send this offset to the broker without changing memory; a store without a broker does nothing."""
 
 
 class WatchedOffsetStore(OffsetStore, Protocol):
-    """An offset store boards can look into: what it remembers, and what of it a crash would forget."""
+    """Offset store that also reports which progress a crash would lose, for the boards."""
 
     def read_memory(self, mq: MessageQueue) -> int | None: ...
     def note_safe(self, mq: MessageQueue, offset: int) -> None:
-        """A crash keeps `offset`: a pull carried it to the broker, or it is where we began."""
+        """Record that `offset` survives a crash: a pull carried it to the broker, or it is the start offset."""
 
     def in_doubt(self, mq: MessageQueue) -> int:
         """Return how far memory is ahead of the persisted offset: a crash loses this progress."""
 
 
 class BrokerOffsets(Protocol):
-    """The two broker calls this store needs; the instance finds the address."""
+    """Broker requests that this store needs; the client instance finds the address."""
 
     async def query_offset(self, group: str, mq: MessageQueue) -> int: ...
     async def commit_offset(self, group: str, mq: MessageQueue, offset: int, *, oneway: bool = True) -> None: ...
 
 
 class OffsetMemory:
-    """The common part of all stores: a table in memory, queue → offset, and the offsets that are persisted."""
+    """Base of all stores: a table in memory, queue → offset, and the offsets that are persisted."""
 
     def __init__(self) -> None:
         self.table: dict[MessageQueue, int] = {}
@@ -65,7 +65,7 @@ class OffsetMemory:
         return offset
 
     async def read_stored(self, mq: MessageQueue) -> int | None:
-        """Return the persisted offset, or None."""
+        """Return the persisted offset, or None if none is stored."""
         return None
 
     def read_memory(self, mq: MessageQueue) -> int | None:
@@ -91,9 +91,10 @@ class OffsetMemory:
 
 
 class RemoteBrokerOffsetStore(OffsetMemory):
-    """The broker's table, written one-way every few seconds.  RocketMQ: `RemoteBrokerOffsetStore`.
+    """Offset store in the broker's table, written one-way every few seconds.  RocketMQ: same name.
 
-    A broker that has no record answers None here; a broker that cannot be asked raises (Java's −1 and −2).
+    If the broker has no offset, the result is None (Java: −1).  If the broker cannot be asked, the store raises an
+    error (Java: −2).
     """
 
     def __init__(self, group: str, brokers: BrokerOffsets) -> None:
@@ -102,16 +103,16 @@ class RemoteBrokerOffsetStore(OffsetMemory):
         self._brokers = brokers
 
     async def load(self) -> None:
-        """Nothing to load: the broker is asked queue by queue."""
+        """Do nothing: the broker is asked queue by queue."""
 
     async def read_stored(self, mq: MessageQueue) -> int | None:
         try:
             return await self._brokers.query_offset(self._group, mq)
-        except BrokerRefused:  # any answer with an error code counts as: no record
+        except BrokerRefused:  # any answer with an error code means that no offset is stored
             return None
 
     async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None:
-        """One-way commits of the given queues; what is remembered of any other is dropped."""
+        """Commit the offsets of these queues one-way, and remove all other queues from memory."""
         requested = sorted(queues)
         if not requested:
             return
@@ -132,28 +133,28 @@ class RemoteBrokerOffsetStore(OffsetMemory):
 
 
 class MemoryOffsetStore(OffsetMemory):
-    """An application's own store that forgets: what a consumer with its own offset handling may look like."""
+    """Offset store without persistence, an example of an application's own offset handling."""
 
     async def load(self) -> None:
-        """Nothing is kept between lives."""
+        """Do nothing: no offsets survive a restart."""
 
     async def read_offset(self, mq: MessageQueue, how: ReadOffsetType) -> int | None:
         return self.table.get(mq)
 
     def note_safe(self, mq: MessageQueue, offset: int) -> None:
-        """Nothing is safe here."""
+        """Do nothing: no offset of this store survives a crash."""
 
     async def persist_all(self, queues: Iterable[MessageQueue], *, by: str) -> None:
-        """Memory is all there is."""
+        """Do nothing: this store has only memory."""
 
     async def persist(self, mq: MessageQueue, *, by: str) -> None:
-        """Memory is all there is."""
+        """Do nothing: this store has only memory."""
 
     def remove_offset(self, mq: MessageQueue) -> None:
-        """Kept: it is the only copy."""
+        """Do nothing: memory holds the only copy of the offset."""
 
     async def update_consume_offset_to_broker(self, mq: MessageQueue, offset: int, *, oneway: bool) -> None:
-        """Does nothing: there is no broker."""
+        """Do nothing: this store uses no broker."""
 
     def in_doubt(self, mq: MessageQueue) -> int:
         return self.table.get(mq, 0)

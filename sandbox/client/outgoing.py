@@ -1,4 +1,4 @@
-"""A message on its way out: checked, marked, packed."""
+"""Outgoing messages: checks, headers, compression and batches."""
 
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ NOT_FOR_SENDING = frozenset(
 
 
 class Outgoing(NamedTuple):
-    """The header and body of a message to send; the header still lacks its queue."""
+    """Header and body of a message to send; the header has no queue yet."""
 
     header: SendHeader
     body: bytes
@@ -35,7 +35,7 @@ class Outgoing(NamedTuple):
 
 
 def check(message: Message, max_message_bytes: int) -> None:
-    """Raises ClientError with the reason.  RocketMQ: `Validators.checkMessage`."""
+    """Raise ClientError with the reason if the message cannot be sent.  RocketMQ: `Validators.checkMessage`."""
     if not message.topic.strip():
         raise ClientError("The specified topic is blank")
     if len(message.topic) > MAX_TOPIC_CHARS:
@@ -50,7 +50,10 @@ def check(message: Message, max_message_bytes: int) -> None:
 
 
 def pack(message: Message, config: ProducerConfig, *, born_ms: int) -> Outgoing:
-    """One message: compressed when large; counters of a retry go from its properties into the header."""
+    """Build header and body of one message and compress a large body.
+
+    The counters of a retry move from the properties into the header.
+    """
     body, sys_flag = message.body, 0
     if len(body) >= config.compress_over_bytes:
         body, sys_flag = compression.compress(body), compression.ZLIB_FLAGS
@@ -68,9 +71,9 @@ def pack(message: Message, config: ProducerConfig, *, born_ms: int) -> Outgoing:
 
 
 def pack_batch(messages: list[Message], config: ProducerConfig, *, born_ms: int) -> Outgoing:
-    """Many messages of one topic as one body, never compressed.  Raises ClientError when they do not fit together.
+    """Encode several messages of one topic as one body, never compressed.  RocketMQ: `MessageBatch`.
 
-    RocketMQ: `MessageBatch`.
+    Raises ClientError if the messages cannot be sent as one batch.
     """
     if not messages:
         raise ClientError("a batch needs at least one message")

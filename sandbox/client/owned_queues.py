@@ -1,4 +1,4 @@
-"""The queues a push consumer holds: how it takes one, and how it gives one up."""
+"""Queues that a push consumer owns, and how it acquires and releases them."""
 
 import logging
 
@@ -20,7 +20,10 @@ UNLOCK_LATER_S = 20.0  # messages are still cached: the next owner must not star
 
 
 class OwnedQueues:
-    """`table` by queue; other parts of the consumer read it.  RocketMQ: `processQueueTable` of `RebalancePushImpl`."""
+    """Queues of a push consumer with their process queues.  RocketMQ: `processQueueTable` of `RebalancePushImpl`.
+
+    `table` maps each queue to its process queue; other parts of the consumer read it.
+    """
 
     def __init__(
         self,
@@ -42,7 +45,7 @@ class OwnedQueues:
         self._timestamp_ms = timestamp_ms
 
     def items(self) -> list[tuple[MessageQueue, ProcessQueue]]:
-        """All, in order of their queues: the table may change meanwhile."""
+        """Return a sorted copy of the table, safe against changes during iteration."""
         return sorted(self.table.items(), key=lambda item: item[0])
 
     async def start_offset(self, mq: MessageQueue) -> StartOffset:
@@ -52,7 +55,10 @@ class OwnedQueues:
         )
 
     async def take(self, mq: MessageQueue) -> bool:
-        """Lock (in order), find the start, add to the table.  False: not this round."""
+        """Acquire a queue: lock it (orderly only), find the start offset, add it to the table.
+
+        Return False if this rebalance cannot acquire the queue.
+        """
         config, clock = self._config, self._instance.clock
         if config.orderly and not await self.locks.lock(mq):
             return False
@@ -81,9 +87,9 @@ class OwnedQueues:
         return True
 
     async def release(self, mq: MessageQueue, pq: ProcessQueue) -> bool:
-        """Commit and forget the queue's offset; in order, give its lock back.
+        """Commit the queue's offset and remove it from memory; an orderly consumer also unlocks the queue.
 
-        False: a listener still works on it; try again in the next round.
+        Return False if a listener still works on the queue; the next rebalance tries again.
         """
         try:
             await self.offset_store.persist(mq, by="release")
@@ -103,7 +109,7 @@ class OwnedQueues:
         return True
 
     def remove(self, mq: MessageQueue, pq: ProcessQueue, reason: str) -> None:
-        """Out of the table; what it held is another owner's now."""
+        """Remove a queue from the table, because this member no longer owns it.  Write QueueDropped."""
         self.table.pop(mq, None)
         self._instance.journal.write(
             QueueDropped(

@@ -1,4 +1,4 @@
-"""Notices a message that holds its queue's offset."""
+"""Watch for a message that keeps its queue's committed offset from advancing."""
 
 from sandbox.client.process_queue import ProcessQueue
 from sandbox.journal.events import MessagePinned
@@ -11,9 +11,9 @@ LOOK_EVERY_S = 1.0
 
 
 class PinWatch:
-    """Looks once a second while a listener works; an idle consumer has no such timer.
+    """Check once a second, while a listener works, for messages that hold the committed offset.
 
-    `MessagePinned` is written once per message: when the oldest unfinished one was begun more than 15 s ago.
+    It writes `MessagePinned` once per message: if the oldest unfinished one was begun more than 15 s ago.
     """
 
     def __init__(self, group: str, queues: dict[MessageQueue, ProcessQueue], clock: Clock, journal: Journal) -> None:
@@ -24,7 +24,7 @@ class PinWatch:
         self._timer: TimerHandle | None = None
 
     def begin(self) -> None:
-        """A listener starts to work on something."""
+        """Start the timer, because a listener starts to work on messages."""
         if self._timer is None:
             self._timer = self._clock.call_later(LOOK_EVERY_S, self._look)
 

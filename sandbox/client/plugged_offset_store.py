@@ -1,4 +1,4 @@
-"""An offset store the application brings along, and the choice between it and RocketMQ's own."""
+"""Offset store of the application, and the choice between it and RocketMQ's own stores."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class PluggedOffsetStore(OffsetMemory):
-    """Passes every call on to the application's store, and notes for boards what went through.
+    """Offset store that forwards every call to the application's store and records the offsets for boards.
 
-    The store itself is asked only for what RocketMQ would ask it; a board never is a caller.
+    It calls the application's store only when RocketMQ would; a board's request never reaches it.
     """
 
     def __init__(self, store: OffsetStore) -> None:
@@ -73,9 +73,10 @@ class PluggedOffsetStore(OffsetMemory):
 def offset_store_for(
     wish: str | OffsetStore, group: str, model: MessageModel, instance: "ClientInstance"
 ) -> WatchedOffsetStore:
-    """The application's own store, one that forgets ("memory"), or RocketMQ's choice by message model ("default").
+    """Return the offset store that a consumer configures with `wish`.
 
-    Raises ClientError when a broadcasting member has no place for its file.
+    It is the application's own store, "memory", or RocketMQ's choice by message model ("default").  Raises
+    ClientError if a broadcasting member has no directory for its file.
     """
     if not isinstance(wish, str):
         return PluggedOffsetStore(wish)
@@ -84,5 +85,5 @@ def offset_store_for(
     if model is MessageModel.CLUSTERING:
         return RemoteBrokerOffsetStore(group, instance)
     if instance.files is None:
-        raise ClientError("a broadcasting consumer needs a place for its offset file")
+        raise ClientError("a broadcasting consumer needs a directory for its offset file")
     return LocalFileOffsetStore(group, instance.client_id, instance.files, instance.journal)

@@ -1,4 +1,4 @@
-"""A member's copy of one queue: messages pulled and not yet finished."""
+"""Process queue: the messages of one queue that a member has pulled and not yet finished."""
 
 import asyncio
 from collections.abc import Iterable
@@ -13,11 +13,11 @@ from sandbox.message.queue import MessageQueue
 
 
 class ProcessQueue:
-    """The cache between pulling and consuming, and the offset that may be committed.  RocketMQ: `ProcessQueue`.
+    """Cache of pulled messages of one queue, and the offset that may be committed.  RocketMQ: `ProcessQueue`.
 
-    Committed is the smallest unfinished offset, so one slow message holds it back while pulling goes on.
-    `taken` is used in order only: the batch a listener works on.  `next_offset` and `first_lock_pending` are
-    what Java keeps in the queue's `PullRequest`.
+    The committed offset is the smallest unfinished one, so one slow message holds it back while pulling continues.
+    Only orderly consumption uses `taken`: the batch that a listener works on.  `next_offset` and
+    `first_lock_pending` are fields of the queue's `PullRequest` in Java.
     """
 
     def __init__(self, mq: MessageQueue, *, now_ms: int, next_offset: int = 0) -> None:
@@ -30,7 +30,7 @@ class ProcessQueue:
         self.dropped = False
         self.locked = False
         self.consuming = False
-        self.released_offset: int | None = None  # what was committed when the queue was given up
+        self.released_offset: int | None = None  # the committed offset at the release of the queue
         self.unlock_tries = 0
         self.taken_at_ms = now_ms
         self.last_pull_ms = now_ms
@@ -38,8 +38,8 @@ class ProcessQueue:
         self.last_lock_ms = now_ms
         self.lapse_reported = False
         self.flow_control: str | None = None  # count, size, span
-        self.held_back_ms = 0  # when a limit last held a pull back
-        self.pause = ""  # why the next pull waits (pull_service); "": it does not
+        self.held_back_ms = 0  # when a limit last delayed a pull
+        self.pause = ""  # reason why the next pull waits (pull_service); "" if it does not
         self.pull_again_ms = 0  # until when, while it waits
         self.pinned_offset: int | None = None  # for which MessagePinned was written
         self._cache: dict[int, Message] = {}  # by queue offset, ascending
@@ -48,12 +48,12 @@ class ProcessQueue:
         self._processing: set[int] = set()
         self._until_quiet: asyncio.Future[None] | None = None
         self._done_ahead: set[int] = set()
-        self._seen = OffsetRuns()  # what a listener was given, finished or not
+        self._seen = OffsetRuns()  # offsets passed to a listener, finished or not
 
     # Pulling.
 
     def put(self, messages: Iterable[Message]) -> bool:
-        """Cache what was pulled.  True when consumption in order must be woken: it was idle and now has work."""
+        """Cache pulled messages.  Return True if orderly consumption was idle and must be started."""
         last: Message | None = None
         in_order = True
         for message in messages:
@@ -75,7 +75,7 @@ class ProcessQueue:
     # Consuming concurrently.
 
     def remove(self, messages: Iterable[Message]) -> int:
-        """These are finished; returns the offset that may now be committed, −1 when the cache was empty before."""
+        """Remove finished messages; return the offset that may be committed, −1 if the cache was empty before."""
         if not self._cache:
             return -1
         removed = [offset_of(message) for message in messages]
@@ -96,7 +96,10 @@ class ProcessQueue:
     # Consuming in order.
 
     def take(self, count: int) -> list[Message]:
-        """Move up to `count` of the oldest to `taken`.  With nothing left, consumption stops."""
+        """Move up to `count` of the oldest messages to `taken` and return them.
+
+        If none is left, consumption stops.
+        """
         batch = [self._cache.pop(offset) for offset in list(self._cache)[:count]]
         self._taken.update((offset_of(message), message) for message in batch)
         if not batch:
@@ -104,7 +107,7 @@ class ProcessQueue:
         return batch
 
     def commit(self) -> int:
-        """The taken messages are finished; returns the offset to commit, −1 when nothing was taken."""
+        """Remove the taken messages as finished; return the offset to commit, −1 if none was taken."""
         if not self._taken:
             return -1  # Java raises here
         committed = max(self._taken) + 1
@@ -113,18 +116,18 @@ class ProcessQueue:
         return committed
 
     def rollback(self) -> None:
-        """All taken messages go back to the cache."""
+        """Move all taken messages back to the cache."""
         self.again(list(self._taken.values()))
 
     def again(self, messages: Iterable[Message]) -> None:
-        """These go back from `taken` to the cache, to be consumed once more."""
+        """Move these messages from `taken` back to the cache, to be consumed once more."""
         for message in messages:
             offset = offset_of(message)
             if self._taken.pop(offset, None) is not None:
                 self._cache[offset] = message
         self._cache = dict(sorted(self._cache.items()))
 
-    # What boards and services read.
+    # Read by boards and services.
 
     @property
     def count(self) -> int:
@@ -136,7 +139,7 @@ class ProcessQueue:
 
     @property
     def span(self) -> int:
-        """From the first to the last cached offset: how far a stuck message lets pulling run ahead."""
+        """Distance from the first to the last cached offset: how far pulling has run ahead of a stuck message."""
         if not self._cache:
             return 0
         return next(reversed(self._cache)) - next(iter(self._cache))
@@ -146,7 +149,7 @@ class ProcessQueue:
         return bool(self._cache or self._taken)
 
     def begin(self, messages: Iterable[Message], now_ms: int) -> None:
-        """A listener starts on these."""
+        """Record that a listener starts on these messages at `now_ms`."""
         for message in messages:
             offset = offset_of(message)
             self._seen.add(offset)
@@ -154,19 +157,22 @@ class ProcessQueue:
             self._processing.add(offset)
 
     def end(self, messages: Iterable[Message]) -> None:
-        """The listener has returned; whether they are finished is decided next."""
+        """Record that the listener has returned.  The caller decides afterwards if the messages are finished."""
         self._processing.difference_update(offset_of(message) for message in messages)
         if not self._processing and self._until_quiet is not None and not self._until_quiet.done():
             self._until_quiet.set_result(None)
 
     def ends(self) -> tuple[Run, Run]:
-        """First and last offset of the cache and of the taken batch; 0, 0 where there is nothing."""
+        """Return first and last offset of the cache and of the taken batch; (0, 0) for an empty one."""
         tables = (self._cache, self._taken)
         cached, taken = ((next(iter(table)), next(reversed(table))) if table else (0, 0) for table in tables)
         return cached, taken
 
     async def quiet(self, clock: Clock, seconds: float) -> bool:
-        """Wait at most so long until no listener works here.  RocketMQ: `tryLock` of the queue's consume lock."""
+        """Wait up to `seconds` until no listener works on this queue; return True if none does.
+
+        RocketMQ: `tryLock` of the queue's consume lock.
+        """
         if not self._processing:
             return True
         quiet = self._until_quiet = asyncio.get_running_loop().create_future()
@@ -183,7 +189,10 @@ class ProcessQueue:
         return next(iter(self._taken or self._cache), None)
 
     def oldest(self) -> tuple[int, str, int] | None:
-        """Offset, key and first start (ms) of the oldest unfinished message, once a listener has started on it."""
+        """Return offset, key and first start (ms) of the oldest unfinished message.
+
+        None if there is no such message or no listener has started on it.
+        """
         offset = self.first_unfinished()
         if offset is None or offset not in self._started:
             return None
@@ -191,7 +200,10 @@ class ProcessQueue:
         return offset, message.keys, self._started[offset]
 
     def mark_of(self, offset: int) -> str | None:
-        """p(rocessing), b(uffered) or d(one) before an older one is; None: not among what it holds."""
+        """Return the state of an offset: "p" processing, "b" buffered, "d" done before an older one is.
+
+        None if the queue does not hold the offset.
+        """
         if offset in self._processing:
             return "p"
         if offset in self._cache or offset in self._taken:
@@ -199,13 +211,14 @@ class ProcessQueue:
         return "d" if offset in self._done_ahead else None
 
     def started_ms(self, offset: int) -> int | None:
-        """When a listener first began on an unfinished message."""
+        """Return when a listener first started on an unfinished message, in ms; None if none has."""
         return self._started.get(offset)
 
     def cells(self) -> tuple[int, str]:
-        """From the first unfinished offset to the last pulled: runs of d(one), p(rocessing), b(uffered).
+        """Return the first unfinished offset, and the states of the offsets from there to the last pulled one.
 
-        Looks no further than the last message that is not simply waiting: a board reads this twenty times a second.
+        States are runs of d(one), p(rocessing), b(uffered).  The scan ends after the last message that does not
+        simply wait: a board reads this twenty times a second.
         """
         first = self.first_unfinished()
         if first is None:
@@ -235,25 +248,28 @@ class ProcessQueue:
         return first, "".join(f"{count}{mark}" for mark, count in text)
 
     def unfinished_runs(self) -> tuple[Run, ...]:
-        """The unfinished offsets as runs, both ends included."""
+        """Return the unfinished offsets as runs, both bounds included."""
         return runs(sorted(self._taken.keys() | self._cache.keys()))
 
     @property
     def processing(self) -> int:
-        """Messages a listener works on now."""
+        """Number of messages that a listener works on now."""
         return len(self._processing)
 
     @property
     def done_ahead(self) -> int:
-        """Messages finished behind one that is not: a crash delivers them again."""
+        """Number of messages finished before an older one: after a crash they are delivered again."""
         return len(self._done_ahead)
 
     def seen_from(self, offset: int) -> int:
-        """Messages at or above `offset` a listener was given: who begins there gives them to a listener again."""
+        """Count the messages at or above `offset` that a listener received.
+
+        A consumer that starts at `offset` passes them to a listener again.
+        """
         return self._seen.count_from(offset)
 
     def begun_from(self, offset: int) -> int:
-        """Those of them that are not finished."""
+        """Count the unfinished messages at or above `offset` on which a listener has started."""
         return sum(1 for begun in self._started if begun >= offset)
 
     def given_runs(self) -> tuple[Run, ...]:
@@ -279,7 +295,7 @@ class ProcessQueue:
 def redelivered(pq: ProcessQueue, store: WatchedOffsetStore, beginning: int | None) -> int:
     """Count the messages passed to the application at or above `beginning`, the next owner's start offset.
 
-    None: the start offset is the one last persisted, which only this member knows.
+    `beginning` None means the last persisted offset, which is known to this member only.
     """
     if beginning is None:
         beginning = (store.read_memory(pq.mq) or 0) - store.in_doubt(pq.mq)
@@ -287,13 +303,13 @@ def redelivered(pq: ProcessQueue, store: WatchedOffsetStore, beginning: int | No
 
 
 def offset_of(message: Message) -> int:
-    """The queue offset of a message that came from a broker."""
+    """Return the queue offset of a message that came from a broker."""
     assert message.queue_offset is not None
     return message.queue_offset
 
 
 def runs(offsets: Iterable[int]) -> tuple[Run, ...]:
-    """Ascending offsets as runs, both ends included.
+    """Return ascending offsets as runs, both bounds included.
 
     >>> runs([1, 2, 3, 7])
     ((1, 3), (7, 7))

@@ -1,4 +1,4 @@
-"""Sending messages."""
+"""Producer of messages."""
 
 import asyncio
 from dataclasses import replace
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class Producer(Startable):
-    """Sends messages of one group, over a client instance it may share.  RocketMQ: `DefaultMQProducer`.
+    """Producer of one group, on a client instance that it may share.  RocketMQ: `DefaultMQProducer`.
 
-    A send without a chosen queue goes round all queues and is tried up to three times, within one budget of time;
-    the message keeps its UNIQ_KEY, so a duplicate can be recognised.
+    A send without a chosen queue uses all queues in turn and has up to three attempts within one timeout.  The
+    message keeps its UNIQ_KEY, so consumers can recognise a duplicate.
     """
 
     def __init__(self, config: ProducerConfig, instance: "ClientInstance") -> None:
@@ -55,7 +55,7 @@ class Producer(Startable):
     # Life.
 
     async def _start(self, steps: Steps) -> None:
-        """Ready to send after the first heartbeat."""
+        """Execute the start steps.  The producer is ready to send after the first heartbeat."""
         with steps.step("register"):
             self.instance.register_producer(self)
         with steps.step("start instance"):
@@ -71,10 +71,10 @@ class Producer(Startable):
         await self.instance.shutdown(steps)
 
     def topics(self) -> list[str]:
-        """Whose routes the instance keeps fresh for us."""
+        """Return the topics whose routes the instance refreshes for this producer."""
         return list(self._sender.topics)
 
-    # What came of it.
+    # Results.
 
     @property
     def sent(self) -> int:
@@ -86,12 +86,12 @@ class Producer(Startable):
 
     @property
     def retried(self) -> int:
-        """Attempts that another one followed."""
+        """Number of attempts that were followed by another attempt."""
         return self._sender.retried
 
     @property
     def answers(self) -> dict[str, int]:
-        """Attempts by what came of them: a status, a response code, an error."""
+        """Number of attempts by result: a send status, a response code or an error."""
         return self._sender.answers
 
     # Sending.
@@ -104,10 +104,10 @@ class Producer(Startable):
         queue: MessageQueue | None = None,
         timeout_ms: int | None = None,
     ) -> SendResult:
-        """Send and wait for the broker's answer.
+        """Send a message and return the broker's result.
 
-        With a `queue` or a `selector` there is one attempt, otherwise up to `retry_times` more.  Raises ClientError,
-        BrokerRefused or RemotingError when the message may not have been stored.
+        With a `queue` or a `selector` the producer tries once, otherwise up to `retry_times` more.  Raises
+        ClientError, BrokerRefused or RemotingError if the message may not have been stored.
         """
         await self._ready()
         check(message, self.config.max_message_bytes)
@@ -123,7 +123,7 @@ class Producer(Startable):
     async def send_batch(
         self, messages: list[Message], *, queue: MessageQueue | None = None, timeout_ms: int | None = None
     ) -> SendResult:
-        """Send many messages of one topic at once; they get neighbouring offsets of one queue."""
+        """Send several messages of one topic at once; they get consecutive offsets of one queue."""
         await self._ready()
         for message in messages:
             check(message, self.config.max_message_bytes)
@@ -137,7 +137,7 @@ class Producer(Startable):
     async def send_oneway(
         self, message: Message, *, selector: QueueSelector | None = None, queue: MessageQueue | None = None
     ) -> None:
-        """Send without waiting for an answer; whether it arrived stays unknown."""
+        """Send a message without waiting for an answer; the result stays unknown."""
         await self._ready()
         check(message, self.config.max_message_bytes)
         self._mark(message)
@@ -158,9 +158,9 @@ class Producer(Startable):
         queue: MessageQueue | None = None,
         timeout_ms: int | None = None,
     ) -> "asyncio.Future[SendResult]":
-        """Send and go on at once; await the future, or have `on_done` called with the result or the error.
+        """Send without waiting; return the future of the result, and call `on_done` with the result or the error.
 
-        Raises ClientError here when `async_sends` of the configuration are under way already.
+        Raises ClientError at once if `async_sends` of the configuration are already under way.
         """
         deadline_ms = self._deadline(timeout_ms)
 
@@ -191,9 +191,9 @@ class Producer(Startable):
         selector: QueueSelector | None = None,
         queue: MessageQueue | None = None,
     ) -> Message:
-        """Send, and wait for the reply to it (`request_reply.reply_to`).
+        """Send a message and return the reply to it (`request_reply.reply_to`).
 
-        Raises ClientError when the message could not be sent, SendTimeout when no reply came in time.
+        Raises ClientError if the message could not be sent, SendTimeout if no reply arrived in time.
         """
         await self._ready()
         instance = self.instance
@@ -219,7 +219,7 @@ class Producer(Startable):
                 )
 
         try:
-            if not instance.routes.knows(message.topic):  # so that the brokers of the topic know whom to push to
+            if not instance.routes.knows(message.topic):  # so that its brokers can push the reply
                 await self.publish_queues(message.topic)
                 await instance.heartbeat()
             left_ms = timeout_ms - (instance.clock.now_ms() - began_ms)
@@ -233,7 +233,7 @@ class Producer(Startable):
             instance.requests.end(correlation_id)
 
     async def publish_queues(self, topic: str) -> list[MessageQueue]:
-        """List the queues a message of the topic may be sent to.  Raises ClientError when no route is known."""
+        """Return the queues to which a message of the topic may be sent.  Raises ClientError if no route is known."""
         return await self._sender.publish_queues(topic)
 
     def _mark(self, message: Message) -> None:

@@ -1,4 +1,4 @@
-"""One pull of any kind of consumer: which node is asked, what the request carries, what of the answer is wanted."""
+"""One pull of any kind of consumer: the node to ask, the request, and the filter of the answer."""
 
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,10 @@ REPORT_PACKED_MS = 1_000
 
 
 class PullApi:
-    """Remembers for each queue which node its broker suggested last.  RocketMQ: `PullAPIWrapper`."""
+    """Pulls of one consumer, with the node that the broker suggested last for each queue.
+
+    RocketMQ: `PullAPIWrapper`.
+    """
 
     def __init__(self, group: str, instance: "ClientInstance") -> None:
         self._group = group
@@ -44,14 +47,15 @@ class PullApi:
         commit_offset: int = 0,
         waits: bool = True,
     ) -> PullAnswer:
-        """Ask once.  The expression goes along with SYS_SUBSCRIPTION only; a slave is given no offset to commit.
+        """Send one pull and return its answer.
 
-        Raises ClientError for an offset below 0 or no messages wanted, else what the connection or broker says.
+        The expression is sent with SYS_SUBSCRIPTION only.  A slave receives no offset to commit.  Raises ClientError
+        if the offset is negative or `count` is not positive, and any error of connection or broker.
         """
         if offset < 0:
-            raise ClientError(f"a pull cannot begin at {offset}")
+            raise ClientError(f"a pull cannot start at offset {offset}")
         if count <= 0:
-            raise ClientError(f"a pull wants at least one message, not {count}")
+            raise ClientError(f"a pull must request at least one message, not {count}")
         address, broker_id = await self._node(mq)
         if broker_id != MASTER_ID:
             sys_flag &= ~SYS_COMMIT
@@ -75,9 +79,10 @@ class PullApi:
         return answer
 
     async def wanted(self, mq: MessageQueue, subscription: Subscription, answer: PullAnswer) -> list[Message]:
-        """Decode, and look at the text of every tag: the broker compared hashes only.
+        """Decode the messages of an answer and return those that match the subscription.
 
-        Others may have their turn meanwhile.  A body that cannot be unpacked is handed on as it is stored.
+        The tag texts are compared here, because the broker compared hashes only.  Other tasks may run meanwhile.  A
+        body that cannot be decompressed is passed on as stored.
         """
         header, instance = answer.header, self._instance
         unpacking = Unpacking(instance.config.body_bytes)
@@ -129,11 +134,14 @@ class PullApi:
             )
 
     async def is_at_master(self, mq: MessageQueue) -> bool:
-        """Would the next pull go to the master?  Raises ConnectFailed when no address is known."""
+        """Return True if the next pull would go to the master.  Raises ConnectFailed if no address is known."""
         return (await self._node(mq))[1] == MASTER_ID
 
     async def _node(self, mq: MessageQueue) -> tuple[str, int]:
-        """The node last suggested, or any other of that broker; unknown: one look at the route."""
+        """Return address and broker id of the node suggested last, or of any other node of that broker.
+
+        If no address is known, the route is requested once.
+        """
         routes = self._instance.routes
         broker_id = self.suggested.get(mq, MASTER_ID)
         address = routes.address(mq.broker, broker_id, only_this=False)
@@ -146,7 +154,7 @@ class PullApi:
 
 
 def sent_as(subscription: Subscription) -> Subscription:
-    """Return the subscription as a manual pull sends it: version 0 for tags, which the broker then does not compare."""
+    """Return the subscription that a manual pull sends: version 0 for tags, which the broker then does not compare."""
     if subscription.expression_type == TAG and subscription.version:
         return Subscription(subscription.topic, subscription.expression, version=0)
     return subscription

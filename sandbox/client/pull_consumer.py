@@ -1,4 +1,4 @@
-"""Consuming by hand: the application says which queue, from where, how much."""
+"""Pull consumer: the application chooses queue, offset and number of messages of each pull."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -42,9 +42,9 @@ QueueListener = Callable[[str, list[MessageQueue], list[MessageQueue]], None]
 
 @dataclass(frozen=True, kw_only=True)
 class PullConsumerConfig:
-    """RocketMQ: the fields of `DefaultMQPullConsumer` (spec client-behaviour 12).
+    """Configuration of a pull consumer: the fields of `DefaultMQPullConsumer` (spec client-behaviour 12).
 
-    Its instance must be a `stream` one (`ClientConfig.stream`).  `offset_store` as in `PushConsumerConfig`.
+    Its client instance must be a `stream` one (`ClientConfig.stream`).  `offset_store` as in `PushConsumerConfig`.
     """
 
     group: str
@@ -58,12 +58,14 @@ class PullConsumerConfig:
 
 
 class PullConsumer(Startable):
-    """Pulls and keeps offsets on request.  RocketMQ: `DefaultMQPullConsumer`.
+    """Consumer that pulls and stores offsets on request.  RocketMQ: `DefaultMQPullConsumer`.
 
-    Two things run on their own, for topics that were registered or pulled once: queues are divided among the group's
-    members (`fetch_queues_in_balance`, and a listener), and what `update_consume_offset` noted of queues in our share
-    goes to the broker every 5 s.  The application need not keep to the share; a note about another queue is never
-    sent, and one that is older than the share is forgotten with it.  A reset of the group (220) is ignored.
+    Two activities run by themselves, for topics that were registered or pulled once.  Queues are assigned among the
+    group's members (`fetch_queues_in_balance`, and a listener).  Every 5 s the offsets that `update_consume_offset`
+    noted for owned queues go to the broker.
+
+    The application may read queues that it does not own.  Their noted offsets are never sent, and acquiring a queue
+    removes an older note.  A reset of the group (220) is ignored.
     """
 
     def __init__(self, config: PullConsumerConfig, instance: ClientInstance) -> None:
@@ -72,9 +74,9 @@ class PullConsumer(Startable):
         self.instance = instance
         self.client_id = instance.client_id
         self.strategy = config.strategy
-        self.subscriptions: dict[str, Subscription] = {}  # whose queues are divided
-        self.registered: dict[str, QueueListener | None] = {}  # what heartbeats name
-        self.process_queues: dict[MessageQueue, ProcessQueue] = {}  # our share; the application may note its work there
+        self.subscriptions: dict[str, Subscription] = {}  # topics whose queues are assigned
+        self.registered: dict[str, QueueListener | None] = {}  # topics in heartbeats
+        self.process_queues: dict[MessageQueue, ProcessQueue] = {}  # the assigned queues
         self.life = LifeCycle("consumer", config.group, instance, self.process_queues, halt=lambda: None)
         self.offset_store: WatchedOffsetStore = offset_store_for(
             config.offset_store, config.group, config.model, instance
@@ -86,7 +88,7 @@ class PullConsumer(Startable):
     # Life.
 
     def register(self, topic: str, listener: QueueListener | None = None) -> None:
-        """Take part in dividing the topic; heartbeats name it from now on.
+        """Take part in the assignment of the topic's queues, and name the topic in heartbeats from now on.
 
         RocketMQ: `registerMessageQueueListener`.
         """
@@ -110,24 +112,27 @@ class PullConsumer(Startable):
     # Queues and offsets.
 
     async def fetch_subscribe_queues(self, topic: str) -> list[MessageQueue]:
-        """All queues of the topic that can be read, also those others read.  Raises ClientError for an unknown one."""
+        """Return all readable queues of the topic, also those of other members.
+
+        Raises ClientError if it is unknown.
+        """
         return await self.instance.fetch_readable_queues(topic)
 
     def fetch_queues_in_balance(self, topic: str) -> list[MessageQueue]:
-        """Our share, as of the last round of dividing."""
+        """Return the queues of the topic that the last rebalance assigned to this member."""
         return [mq for mq in sorted(self.process_queues) if mq.topic == topic]
 
     async def consume_offset(self, mq: MessageQueue, *, from_store: bool = False) -> int | None:
-        """Return the group's offset in a queue; None when no offset is stored.  RocketMQ: `fetchConsumeOffset`."""
+        """Return the group's offset in a queue; None if no offset is stored.  RocketMQ: `fetchConsumeOffset`."""
         how = ReadOffsetType.READ_FROM_STORE if from_store else ReadOffsetType.MEMORY_FIRST_THEN_STORE
         return await self.offset_store.read_offset(mq, how)
 
     def update_consume_offset(self, mq: MessageQueue, offset: int) -> None:
-        """Note it; of a queue in our share the broker learns within 5 s."""
+        """Note the offset in memory; for an owned queue it reaches the broker within 5 s."""
         self.offset_store.update_offset(mq, offset, increase_only=False)
 
     async def update_consume_offset_to_broker(self, mq: MessageQueue, offset: int, *, oneway: bool) -> None:
-        """Send it to the broker now, past memory and share."""
+        """Send the offset to the broker now, without changing memory, also for a queue of another member."""
         await self.offset_store.update_consume_offset_to_broker(mq, offset, oneway=oneway)
 
     async def max_offset(self, mq: MessageQueue) -> int:
@@ -151,9 +156,9 @@ class PullConsumer(Startable):
         max_messages: int = 32,
         block: bool = False,
     ) -> PullResult:
-        """Ask for messages from `offset` on, within 10 s; with `block` the broker waits up to 20 s for the first.
+        """Pull messages from `offset` on, within 10 s; with `block` the broker waits up to 20 s for the first.
 
-        RocketMQ: `pull` and `pullBlockIfNotFound`.  Raises ClientError for an unreadable expression.
+        RocketMQ: `pull` and `pullBlockIfNotFound`.  Raises ClientError if the expression cannot be parsed.
         """
         await self.instance.clock.going_on()
         if self.state != "running":
@@ -180,10 +185,13 @@ class PullConsumer(Startable):
         )
 
     async def send_message_back(self, message: Message, delay_level: int = 0) -> bool:
-        """Let the group have it again later (36); it comes by the retry topic, which is pulled like any other."""
+        """Send a message back, so that the group receives it again later (36); return True if a broker accepted it.
+
+        The message arrives through the retry topic, which the application pulls like any other.
+        """
         return await self._send_back.send_back(message, delay_level)
 
-    # What the instance and the rebalance ask.
+    # Called by the instance and the rebalance.
 
     def data(self) -> ConsumerData:
         """Return the heartbeat data: registered topics only, always with `*` and version 0."""
@@ -214,7 +222,7 @@ class PullConsumer(Startable):
             await self.rebalancer.run(trigger)
 
     async def beginning(self, mq: MessageQueue) -> StartOffset:
-        """The application decides."""
+        """Return offset 0 with an empty trace, because the application chooses its offsets."""
         return StartOffset(0, ())
 
     def queues_changed(self, topic: str, queues: list[MessageQueue], mine: list[MessageQueue]) -> None:
@@ -223,7 +231,7 @@ class PullConsumer(Startable):
             listener(topic, queues, mine)
 
     async def reset_offsets(self, topic: str, offsets: dict[MessageQueue, int]) -> None:
-        """Ignored, as in RocketMQ: only push consumers move."""
+        """Ignore the reset, as RocketMQ does: only push consumers apply it."""
 
     def status(self, topic: str) -> dict[MessageQueue, int]:
         return self.offset_store.clone_offset_table(topic)
@@ -234,6 +242,9 @@ class PullConsumer(Startable):
     # Inside.
 
     def _subscribe_by_itself(self, topic: str) -> None:
-        """A member that pulls a topic takes part in dividing it.  RocketMQ: `subscriptionAutomatically`."""
+        """Subscribe to a topic at its first pull, so that the member takes part in its assignment.
+
+        RocketMQ: `subscriptionAutomatically`.
+        """
         if topic not in self.subscriptions:
             self.subscriptions[topic] = Subscription(topic, "*", version=self.instance.clock.now_ms())

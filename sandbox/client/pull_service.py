@@ -1,4 +1,4 @@
-"""Fetching messages ahead of consumption, queue by queue."""
+"""Pull service of push consumers: fetches messages ahead of consumption, queue by queue."""
 
 import logging
 from typing import NamedTuple
@@ -39,15 +39,15 @@ NOT_LOCKED = Pause("not_locked", 1.0)
 NO_OFFSET = Pause("no_offset", 1.0)  # locked, but no start offset is known
 BROKER_BUSY = Pause("broker_busy", 0.02)
 AT_ONCE = Pause("", 0.0)
-SAME_AGAIN = Pause("", 0.05)  # RocketMQ asks again as fast as its wire allows; inside one process a wire takes no time
+SAME_AGAIN = Pause("", 0.05)  # RocketMQ pulls again at once; in one process, without network time, this needs a pause
 DISCARD = None  # this queue is no longer ours: the loop ends
 
 
 class PullService:
-    """One task per owned queue: check, pull, hand on, again.  RocketMQ: `PullMessageService`, `pullMessage`.
+    """Pull tasks, one per owned queue: check, pull, pass on, repeat.  RocketMQ: `PullMessageService`, `pullMessage`.
 
-    Each queue has exactly one pull under way.  Where the next one begins is what the last answer said, never the
-    committed offset; so one stuck message lets pulling run ahead until a threshold stops it.
+    Each queue has exactly one pull under way.  The next pull begins at the offset of the last answer, never at the
+    committed offset.  So one stuck message lets pulling run ahead until a threshold stops it.
     """
 
     def __init__(
@@ -86,7 +86,10 @@ class PullService:
                 await self._clock.sleep(pause.seconds)
 
     async def _once(self, pq: ProcessQueue) -> Pause | None:
-        """Check, then pull; returns how long to wait before the next.  The order: spec client-behaviour 6."""
+        """Check the queue and pull once; return the pause before the next pull, None for no pause.
+
+        The order of the checks: spec client-behaviour 6.
+        """
         config = self._config
         if pq.dropped:
             return DISCARD
@@ -121,7 +124,10 @@ class PullService:
         return Pause(reason, self._instance.config.pull_delay_on_exception_ms / 1000)
 
     async def _begin_again(self, pq: ProcessQueue) -> bool:
-        """Just locked for the first time: what the last owner committed may have moved since the queue was taken."""
+        """Read the start offset again after the queue's first lock; return False if it is unknown.
+
+        The last owner may have committed since this member acquired the queue.
+        """
         start = await self._queues.start_offset(pq.mq)
         if start.offset is None:
             return False
@@ -130,7 +136,7 @@ class PullService:
         return True
 
     async def _pull(self, pq: ProcessQueue, subscription: Subscription) -> PullAnswer:
-        """Carries along what memory says is done, to the master only; the expression only if asked to."""
+        """Send one pull.  It carries the consumed offset (to the master only) and the expression (if configured)."""
         mq = pq.mq
         sys_flag = SYS_SUSPEND
         commit_offset = 0
@@ -168,14 +174,17 @@ class PullService:
         if answer.code == ResponseCode.PULL_OFFSET_MOVED:
             await self._start_elsewhere(pq)
             return DISCARD
-        if not pq.has_unfinished:  # nothing new and nothing left: all up to here is done
+        if not pq.has_unfinished:  # no new message and none cached: all offsets up to here are consumed
             self._queues.offset_store.update_offset(pq.mq, pq.next_offset, increase_only=True)
         if answer.code == ResponseCode.PULL_RETRY_IMMEDIATELY and pq.next_offset == asked:
-            return SAME_AGAIN  # a slave that is behind its master knows nothing better to say
+            return SAME_AGAIN  # a slave that is behind its master answers the same offset
         return AT_ONCE
 
     async def _start_elsewhere(self, pq: ProcessQueue) -> None:
-        """Our offset is outside the queue: give it up, and let a later rebalance begin where the broker said."""
+        """Drop a queue whose pull offset is outside the queue, and commit the offset that the broker suggested.
+
+        A later rebalance acquires the queue again and starts there.
+        """
         pq.dropped = True
         await self._clock.sleep(ILLEGAL_OFFSET_DELAY_S)
         self._queues.offset_store.update_offset(pq.mq, pq.next_offset, increase_only=False)

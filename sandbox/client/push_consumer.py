@@ -1,4 +1,4 @@
-"""Consuming as an application does: subscribe, start, and the listener is called."""
+"""Push consumer: the application subscribes and starts, and the consumer calls its listener."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -41,9 +41,9 @@ from sandbox.remoting.bodies import ConsumerData
 
 
 class PushConsumer(Startable):
-    """One member of a group: pulls its share of the queues and calls its listener.  RocketMQ: `DefaultMQPushConsumer`.
+    """Member of a group that pulls its assigned queues and calls its listener.  RocketMQ: `DefaultMQPushConsumer`.
 
-    `strategy` may be changed and counts from the next rebalance.
+    A changed `strategy` applies from the next rebalance.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class PushConsumer(Startable):
         self.clock = instance.clock
         self.journal = instance.journal
         self.strategy = config.strategy
-        self.reset_id = ""  # of the reset under way, set by who ordered it; events carry it
+        self.reset_id = ""  # id of the current reset, set by its caller; events contain it
         built_ms = instance.clock.now_ms() - TIMESTAMP_BACK_MS
         timestamp_ms = (built_ms if config.timestamp_ms is None else config.timestamp_ms) // 1000 * 1000
         self.threshold_for_queue = config.threshold_for_queue
@@ -86,7 +86,7 @@ class PushConsumer(Startable):
 
     @property
     def handler(self) -> str:
-        """A label the journal carries with every consumed batch."""
+        """Label that the journal records with every consumed batch."""
         return self._calls.handler
 
     @handler.setter
@@ -95,31 +95,31 @@ class PushConsumer(Startable):
 
     @property
     def consumed(self) -> int:
-        """Messages the listener has returned from."""
+        """Number of messages for which the listener has returned."""
         return self._calls.consumed
 
     # Life.
 
     def subscribe(self, topic: str, expression: str = "*", *, expression_type: str = TAG) -> None:
-        """Want a topic; while running, brokers learn it with the next heartbeat, which this asks for.
+        """Subscribe to a topic; a running consumer sends brokers a heartbeat with it.
 
-        Raises ClientError for an unreadable expression.
+        Raises ClientError if the expression cannot be parsed.
         """
         topic = with_namespace(self.config.namespace, topic)
         self.subscriptions[topic] = Subscription(
             topic, expression, version=self.clock.now_ms(), expression_type=expression_type
         )
         if self.state == "running":
-            self.tasks.spawn(self.instance.heartbeat(), "tell the subscription")
+            self.tasks.spawn(self.instance.heartbeat(), "send the subscription")
 
     def unsubscribe(self, topic: str) -> None:
-        """Want a topic no longer; its queues go with the next rebalance."""
+        """Unsubscribe from a topic; the next rebalance drops its queues."""
         self.subscriptions.pop(with_namespace(self.config.namespace, topic), None)
 
     async def _start(self, steps: Steps) -> None:
-        """The steps of a start (spec client-behaviour 2.1); returns when the first rebalance is asked for.
+        """Execute the start steps (spec client-behaviour 2.1); return when the first rebalance is requested.
 
-        Java's steps 3 to 7 (instance, strategy, pull wrapper, offset store) were done when we were built; its step 12
+        Java's steps 3 to 7 (instance, strategy, pull wrapper, offset store) happen in the constructor; its step 12
         is the state `running`.
         """
         with steps.step("check config"):
@@ -148,7 +148,7 @@ class PushConsumer(Startable):
             self.instance.wake_rebalance("started")
 
     async def _stop(self, steps: Steps) -> None:
-        """Stop in RocketMQ's order (spec client-behaviour 2.3)."""
+        """Execute the stop steps in RocketMQ's order (spec client-behaviour 2.3)."""
         with steps.step("stop consume service"):
             await self.service.shutdown()
         await self.instance.leave(self, steps)
@@ -167,10 +167,10 @@ class PushConsumer(Startable):
         self.service.stop()
         self._watch.close()
 
-    # What the instance asks.
+    # Called by the instance.
 
     def data(self) -> ConsumerData:
-        """Our part of a heartbeat."""
+        """Return this consumer's part of a heartbeat."""
         return ConsumerData(
             group_name=self.group,
             consume_type="CONSUME_PASSIVELY",
@@ -199,7 +199,7 @@ class PushConsumer(Startable):
         self.instance.wake_rebalance("reset")
 
     def status(self, topic: str) -> dict[MessageQueue, int]:
-        """The offsets memory has of one topic's queues."""
+        """Return the offsets in memory for the queues of one topic."""
         return self.offset_store.clone_offset_table(topic)
 
     def running_info(self) -> bytes:
@@ -213,7 +213,7 @@ class PushConsumer(Startable):
         )
 
     async def consume_directly(self, message: Message, broker: str) -> bytes:
-        """Hand one message to the listener and say what it made of it."""
+        """Pass one message to the listener and return the encoded result."""
         mq = MessageQueue(message.topic, broker, message.queue_id or 0)
         context = ConsumeOrderlyContext(mq, 0) if self.config.orderly else ConsumeConcurrentlyContext(mq, 0)
         return await consumed_directly(
@@ -225,16 +225,16 @@ class PushConsumer(Startable):
             orderly=self.config.orderly,
         )
 
-    # What boards read.
+    # Read by boards.
 
     @property
     def busy(self) -> int:
-        """Threads that work now."""
+        """Number of threads that work now."""
         return self.service.threads.busy
 
     @property
     def timers(self) -> dict[str, int]:
-        """When each of our timers is due, in ms."""
+        """Return when each timer of this consumer and its process is due, in ms."""
         due = self.instance.timers
         rounds = self.service.lock_round if isinstance(self.service, ConsumeMessageOrderlyService) else None
         if rounds is not None:
@@ -242,7 +242,7 @@ class PushConsumer(Startable):
         return due
 
     def timer_rows(self) -> dict[str, TimerRow]:
-        """The timer table of our process, with the jobs that are ours alone."""
+        """Return the timer table of the process, with the jobs of this consumer alone."""
         rows, service = self.instance.timer_rows(), self.service
         if isinstance(service, ConsumeMessageOrderlyService) and service.lock_round is not None:
             rows["lock"] = self.instance.row_of(service.lock_round)
@@ -255,9 +255,9 @@ class PushConsumer(Startable):
         return sum(self.redelivered(mq, None) for mq in self.process_queues)
 
     def redelivered(self, mq: MessageQueue, beginning: int | None) -> int:
-        """Count the messages of one queue passed to a listener at or above `beginning`, the next owner's start offset.
+        """Count the messages of a queue that a listener received at or above `beginning`, the next start offset.
 
-        None: the start offset is the one last persisted, which only this member knows.
+        `beginning` None means the last persisted offset, which is known to this member only.
         """
         pq = self.process_queues.get(mq)
         return 0 if pq is None else redelivered(pq, self.offset_store, beginning)
@@ -265,7 +265,7 @@ class PushConsumer(Startable):
     # Inside.
 
     async def _assignment_changed(self, topic: str) -> None:
-        """The share of a topic changed: a newer subscription version, thresholds shared out, a heartbeat."""
+        """Apply a changed assignment of a topic: new subscription version, thresholds per queue, heartbeat."""
         subscription = self.subscriptions.get(topic)
         if subscription is not None:
             subscription.version = self.clock.now_ms()

@@ -1,4 +1,4 @@
-"""Which queues this member may read in order, as far as it knows."""
+"""Queue locks of an orderly consumer, as far as the member knows."""
 
 import logging
 from collections.abc import Iterable
@@ -21,10 +21,10 @@ JUST_AFTER_S = 0.001  # a lock is trusted up to and including its last milliseco
 
 
 class QueueLocks:
-    """Asks brokers for queue locks and keeps them fresh.
+    """Queue locks that a member requests from brokers and renews.
 
-    Three lives: renewed every 20 s, trusted by us for 30 s, kept by the broker for 60 s.  Only masters have
-    locks; without one in the route nothing can be locked (spec client-behaviour 5.4).
+    Three periods: the member renews every 20 s, trusts a lock for 30 s, and the broker keeps it for 60 s.  Only
+    masters have locks; without a master in the route nothing can be locked (spec client-behaviour 5.4).
     """
 
     def __init__(self, group: str, instance: "ClientInstance", queues: dict[MessageQueue, ProcessQueue]) -> None:
@@ -34,11 +34,11 @@ class QueueLocks:
         self._lapse_timer: TimerHandle | None = None
 
     def trusts(self, pq: ProcessQueue) -> bool:
-        """Locked, and renewed within the last 30 s."""
+        """Return True if the queue is locked and the lock was renewed within the last 30 s."""
         return pq.locked and self._age_ms(pq) <= self._instance.config.lock_max_live_ms
 
     async def lock(self, mq: MessageQueue) -> bool:
-        """Ask for one queue; a queue we hold counts as renewed."""
+        """Request the lock of one queue, or renew it; return True if this member holds it."""
         address = self._instance.routes.master(mq.broker)
         if address is None:
             return False
@@ -51,7 +51,7 @@ class QueueLocks:
         return mq in locked
 
     async def lock_all(self) -> None:
-        """Renew every queue we hold; one that was refused is ours no longer.  A failed call changes nothing."""
+        """Renew the locks of all owned queues.  A refused lock is lost; a failed request changes nothing."""
         for broker, address, queues in self._by_broker():
             try:
                 locked = await self._instance.api.lock(address, self._group, self._instance.client_id, queues)
@@ -64,23 +64,23 @@ class QueueLocks:
                     self._queues[mq].locked = False
 
     async def unlock(self, mq: MessageQueue) -> None:
-        """Give one queue back, without waiting for the answer."""
+        """Release the lock of one queue without waiting for the answer."""
         address = self._instance.routes.master(mq.broker)
         if address is None:
             return
         try:
             await self._instance.api.unlock(address, self._group, self._instance.client_id, [mq], oneway=True)
         except SandboxError as error:
-            log.info("lock of %s not given back: %s", mq.key, error)
+            log.info("lock of %s not released: %s", mq.key, error)
 
     async def unlock_all(self) -> None:
-        """Give everything back and wait for the brokers' answers."""
+        """Release all locks and wait for the brokers' answers."""
         self.close()
         for broker, address, queues in self._by_broker():
             try:
                 await self._instance.api.unlock(address, self._group, self._instance.client_id, queues, oneway=False)
             except SandboxError as error:
-                log.info("locks of %s not given back: %s", broker, error)
+                log.info("locks of %s not released: %s", broker, error)
                 continue
             for mq in queues:
                 self._queues[mq].locked = False
@@ -91,7 +91,7 @@ class QueueLocks:
             self._lapse_timer = None
 
     def _by_broker(self) -> list[tuple[str, str, list[MessageQueue]]]:
-        """Broker, its master's address, our queues there; brokers without a master are left out."""
+        """Return the owned queues as (broker, master address, queues); brokers without a master are omitted."""
         groups: list[tuple[str, str, list[MessageQueue]]] = []
         for broker, queues in groupby(sorted(self._queues, key=_broker_first), key=_broker_of):
             address = self._instance.routes.master(broker)
@@ -108,7 +108,7 @@ class QueueLocks:
         self._watch()
 
     def _watch(self) -> None:
-        """Look again when the oldest lock we trust grows too old."""
+        """Set a timer for the time at which the oldest trusted lock expires."""
         self.close()
         trusted = [pq for pq in self._queues.values() if pq.locked and not pq.lapse_reported]
         if not trusted:

@@ -15,7 +15,7 @@ Such a send is tried once: another queue would break the order.  (An asynchronou
 
 
 def chosen_by(selector: QueueSelector, queues: Sequence[MessageQueue], message: Message) -> MessageQueue:
-    """Return the queue the selector picks.  Raises ClientError when it fails, which concerns the application only."""
+    """Return the queue that the selector chooses.  Raises ClientError if the application's selector fails."""
     try:
         return selector(queues, message)
     except Exception as error:
@@ -23,16 +23,19 @@ def chosen_by(selector: QueueSelector, queues: Sequence[MessageQueue], message: 
 
 
 def by_hash(argument: str) -> QueueSelector:
-    """One key, one queue, as long as the number of queues stays.  RocketMQ: `SelectMessageQueueByHash`."""
+    """Return a selector that maps equal arguments to the same queue while the number of queues stays.
+
+    RocketMQ: `SelectMessageQueueByHash`.
+    """
     index = abs(java_hash(argument))
     return lambda queues, _message: queues[index % len(queues)]
 
 
 def by_key(queues: Sequence[MessageQueue], message: Message) -> MessageQueue:
-    """`by_hash` of the message's own keys."""
+    """Select a queue by hash of the message's keys."""
     return by_hash(message.keys)(queues, message)
 
 
 def by_id(queue_id: int) -> QueueSelector:
-    """The queue at that place of the list, counted over all brokers; too high a number wraps around."""
+    """Return a selector of the queue at index `queue_id` in the list of all brokers' queues, modulo its length."""
     return lambda queues, _message: queues[queue_id % len(queues)]

@@ -1,11 +1,11 @@
-"""Rebalance: every member computes its own queues and acquires them."""
+"""Rebalancing of push consumers: every member computes its own queues and acquires them."""
 
 import logging
 from collections.abc import Awaitable, Callable
 
-from sandbox.client.division import AssignmentNews, Divider, Division, Round, divide
 from sandbox.client.owned_queues import OwnedQueues
 from sandbox.client.pull_service import PullService
+from sandbox.client.queue_assignment import AssignmentNews, Divider, Division, Round, divide
 from sandbox.client.subscription import Subscription
 from sandbox.kernel.errors import ClientError
 from sandbox.message.queue import MessageQueue
@@ -14,10 +14,10 @@ log = logging.getLogger(__name__)
 
 
 class Rebalance:
-    """One consumer's share of its topics, kept equal to what the strategy says.  RocketMQ: `RebalancePushImpl`.
+    """Rebalancing of one push consumer's topics with its strategy.  RocketMQ: `RebalancePushImpl`.
 
-    What was dropped is persisted and forgotten; what is new starts at the stored offset (spec client-behaviour 5).
-    `changed` is called with a topic whose share is another now.
+    The offset of a dropped queue is persisted and removed from memory; a new queue starts at the stored offset (spec
+    client-behaviour 5).  `changed` is called with each topic whose assignment changes.
     """
 
     def __init__(
@@ -36,21 +36,21 @@ class Rebalance:
         self._news = AssignmentNews(member)
 
     def claimed(self) -> list[MessageQueue]:
-        """List the queues the last rounds assigned to this member, acquired or not."""
+        """Return the queues that the last rebalances assigned to this member, acquired or not."""
         return self._news.claimed()
 
     @property
     def rounds(self) -> dict[str, Round]:
-        """The newest assignment of each topic, as this member knows it."""
+        """Return the newest rebalance result of each topic, as this member computed it."""
         return self._news.rounds
 
     async def run(self, trigger: str) -> None:
-        """One round over all subscribed topics; a failed topic stays as it is."""
+        """Rebalance every subscribed topic once.  A topic whose assignment fails keeps its queues."""
         for topic in list(self._subscriptions):
             try:
                 await self._topic(topic, trigger)
             except ClientError as error:
-                log.info("topic %s of %s not divided: %s", topic, self._member.group, error)
+                log.info("queues of topic %s not assigned in group %s: %s", topic, self._member.group, error)
                 self._news.missed(topic, trigger, str(error))
             if not self._member.may_rebalance:
                 return
@@ -65,7 +65,7 @@ class Rebalance:
             await self._apply(topic, division, trigger)
 
     async def _apply(self, topic: str, division: Division, trigger: str) -> None:
-        """Release first, then take; pulling starts at once, and brokers learn of a change."""
+        """Release queues of other members, acquire new ones, start their pulls, and report a change to the brokers."""
         queues = self._queues
         dropped = await self._release_others(topic, set(division.mine))
         added = [mq for mq in division.mine if mq not in queues.table and await queues.take(mq)]
@@ -95,7 +95,7 @@ class Rebalance:
         return released
 
     def _drop_unsubscribed(self) -> None:
-        """Queues of topics no longer subscribed to go without a commit and without an unlock, as in RocketMQ."""
+        """Drop queues of unsubscribed topics without a commit and without an unlock, as RocketMQ does."""
         for mq, pq in self._queues.items():
             if mq.topic not in self._subscriptions:
                 pq.dropped = True

@@ -1,4 +1,4 @@
-"""From a record on the wire to the message a listener sees."""
+"""Conversion of stored records into the messages that a listener receives."""
 
 import asyncio
 import logging
@@ -11,18 +11,21 @@ from sandbox.message.message import Message, StoredMessage
 log = logging.getLogger(__name__)
 
 
-TURN_BYTES = 1024 * 1024  # unpacked before others get their turn: 2 ms
+TURN_BYTES = 1024 * 1024  # decompressed before other tasks run: 2 ms
 
 
 class Unpacking:
-    """Bodies unpacked one after the other without holding up what runs beside."""
+    """Decompression of message bodies, one after the other, with pauses in which other tasks run."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._in_turn = 0
 
     async def body(self, stored: StoredMessage) -> bytes:
-        """As the application sent it.  Raises CorruptRecord when it cannot be unpacked, or grows over the limit."""
+        """Return the body as the application sent it.
+
+        Raises CorruptRecord if it cannot be decompressed or exceeds the limit.
+        """
         unpacked: list[bytes] = []
         for piece in compression.pieces(stored.body, stored.sys_flag, self._most):
             unpacked.append(piece)
@@ -34,9 +37,10 @@ class Unpacking:
 
 
 def received(stored: StoredMessage, body: bytes, broker: str, *, min_offset: int, max_offset: int) -> Message:
-    """The message with this body, and the queue's ends of this pull among its properties.
+    """Build the received message from a record and its decompressed body.
 
-    RocketMQ: `MessageDecoder.decode` and `PullAPIWrapper.processPullResult`.
+    The queue's smallest and largest offset at this pull become properties.  RocketMQ: `MessageDecoder.decode` and
+    `PullAPIWrapper.processPullResult`.
     """
     stored.properties[properties.MIN_OFFSET] = str(min_offset)
     stored.properties[properties.MAX_OFFSET] = str(max_offset)
@@ -44,11 +48,11 @@ def received(stored: StoredMessage, body: bytes, broker: str, *, min_offset: int
 
 
 def message_of(stored: StoredMessage, most: int) -> Message:
-    """The message with its body unpacked, or as it is stored where that cannot be."""
+    """Return the message of a record with its body decompressed, or as stored if that fails."""
     try:
         body = compression.decompress(stored.body, stored.sys_flag, most)
     except CorruptRecord as error:
-        log.info("%s at %s is given on as it is stored: %s", stored.topic, stored.physical_offset, error)
+        log.info("%s at %s is delivered as stored: %s", stored.topic, stored.physical_offset, error)
         body = stored.body
     return _message(stored, body, None)
 
@@ -74,6 +78,6 @@ def _message(stored: StoredMessage, body: bytes, broker: str | None) -> Message:
 
 @lru_cache(maxsize=256)
 def _packed(host: str) -> bytes:
-    """Address and port as bytes; a client talks to a handful of brokers."""
+    """Return a host text as bytes of address and port.  Cached, because a client has few brokers."""
     ip, _, port = host.rpartition(":")
     return msg_id.host_bytes(ip.strip("[]"), int(port))

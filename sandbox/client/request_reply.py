@@ -1,4 +1,4 @@
-"""A message as a request, another one as its reply (spec remoting 6).  RocketMQ: `MessageUtil`."""
+"""Request and reply by messages (spec remoting 6).  RocketMQ: `MessageUtil`."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ MAX_REQUESTS = 10_000  # of one process, waiting for their replies
 
 
 class ReplyFutures:
-    """The requests of one process that wait for a reply, by CORRELATION_ID.  RocketMQ: `RequestFutureHolder`."""
+    """Requests of one process that wait for a reply message, by CORRELATION_ID.  RocketMQ: `RequestFutureHolder`."""
 
     def __init__(self, chance: Chance) -> None:
         self._chance = chance
@@ -26,7 +26,7 @@ class ReplyFutures:
         return len(self._waiting)
 
     def begin(self) -> "tuple[str, asyncio.Future[Message]]":
-        """A new id, and what its reply comes to.  Raises ClientError when too many wait."""
+        """Return a new correlation id and the future of its reply.  Raises ClientError if too many requests wait."""
         if len(self._waiting) >= MAX_REQUESTS:
             raise ClientError(f"{len(self._waiting)} requests are waiting for their replies")
         correlation_id = random_uuid(self._chance.below(2**128))
@@ -46,16 +46,16 @@ class ReplyFutures:
         self._waiting.pop(reply.properties[props.CORRELATION_ID]).set_result(reply)
 
     def close(self) -> None:
-        """The process ends, and so do all waits."""
+        """Cancel all waiting requests, because the process ends."""
         waiting, self._waiting = self._waiting, {}
         for future in waiting.values():
             future.cancel()
 
 
 def reply_to(asked: Message, body: bytes) -> Message:
-    """The reply to a message some listener was given; any producer sends it.
+    """Return the reply to a request message, for any producer to send.
 
-    Raises ClientError when the message does not say in which cluster it was stored.
+    Raises ClientError if the request has no CLUSTER property, which names the cluster that stored it.
     """
     cluster = asked.properties.get(props.CLUSTER)
     if cluster is None:
@@ -69,12 +69,15 @@ def reply_to(asked: Message, body: bytes) -> Message:
 
 
 def is_reply(text: str) -> bool:
-    """Do these properties, as text, belong to a reply?  It goes to the broker with a code of its own."""
+    """Return True if these encoded properties belong to a reply, which is sent with its own request code."""
     return f"{props.MSG_TYPE}\x01{REPLY}" in text and props.decode(text).get(props.MSG_TYPE) == REPLY
 
 
 def pushed(header: PushReplyHeader, properties: dict[str, str], body: bytes, now_ms: int, most: int) -> Message:
-    """The reply as it came from a broker (request 326).  Raises CorruptRecord when it cannot be unpacked."""
+    """Build the reply message that a broker pushed (request 326).
+
+    Raises CorruptRecord if it cannot be decompressed.
+    """
     return Message(
         topic=header.topic,
         body=compression.decompress(body, header.sys_flag, most),

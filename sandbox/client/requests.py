@@ -1,4 +1,4 @@
-"""One request, one answer: what the client library and the administrator build on."""
+"""Single requests with their answers, the base of the client library and the administrator."""
 
 import asyncio
 from collections.abc import Callable
@@ -22,13 +22,13 @@ T = TypeVar("T")
 
 
 class RequestHeader(Protocol):
-    """Any of `remoting.headers`."""
+    """Request header of `remoting.headers`."""
 
     def to_ext(self) -> dict[str, str]: ...
 
 
 class Fields:
-    """The header of a request that carries a name or two: too small for a type of its own."""
+    """Request header with few fields, too small for a type of its own."""
 
     def __init__(self, **fields: str | int | bool | None) -> None:
         self._fields = fields
@@ -38,10 +38,11 @@ class Fields:
 
 
 class Requests:
-    """Requests over connections; each waits `timeout_ms` unless it says otherwise.
+    """Requests over connections; each waits `timeout_ms` unless the call sets another timeout.
 
-    Any answer but success raises BrokerRefused; NotKnownThere when the release at the other end is another one.
-    Without an answer they raise RemotingError: ConnectFailed before the request is sent, SendTimeout when none comes.
+    An answer other than success raises BrokerRefused; NotKnownThere if the server's release does not support the
+    request.  Without an answer they raise RemotingError: ConnectFailed if the request was not sent, SendTimeout if
+    no answer arrives.
     """
 
     def __init__(self, connections: Connections, timeout_ms: int) -> None:
@@ -72,24 +73,27 @@ class Requests:
         *,
         body: bytes | None = None,
     ) -> T:
-        """Send a request and decode its answer with `of`.  Raises UnreadableAnswer when `of` cannot decode it."""
+        """Send a request and return its answer, decoded by `of`.  Raises UnreadableAnswer if `of` cannot decode it."""
         answer = await self.ask(address, code, header, body=body)
         try:
             return of(answer)
         except (Malformed, CorruptRecord) as error:
             raise UnreadableAnswer(
-                f"{address} answers {request_name(code)} with what we cannot read: {error}"
+                f"the {request_name(code)} response of {address} is not readable: {error}"
             ) from error
 
 
 def refusal(answer: RemotingCommand) -> BrokerRefused:
-    """The answer as an exception."""
+    """Return the exception for an answer that refuses a request."""
     kind = NotKnownThere if answer.code == ResponseCode.REQUEST_CODE_NOT_SUPPORTED else BrokerRefused
     return kind(answer.code, answer.remark or "")
 
 
 async def ask(connector: Connector, address: str, request: RemotingCommand, timeout_s: float) -> RemotingCommand:
-    """One request over a connection of its own.  Raises ConnectFailed, SendTimeout, RemotingError."""
+    """Send one request over a connection of its own; return the answer.
+
+    Raises ConnectFailed, SendTimeout, RemotingError.
+    """
     answered: asyncio.Future[RemotingCommand] = asyncio.get_running_loop().create_future()
 
     def answer(commands: list[RemotingCommand], _: Channel) -> None:

@@ -1,4 +1,4 @@
-"""A running group is moved to other offsets: what a member does when its broker says so (request 220)."""
+"""Reset of a running member's offsets at the broker's request (220)."""
 
 from collections.abc import Callable
 
@@ -18,9 +18,9 @@ async def reset_offsets(
     offsets: dict[MessageQueue, int],
     done: Callable[[str], None],
 ) -> None:
-    """Stop, drop our queues of the topic, wait 10 s, commit the new offsets, go on from there.
+    """Pause, drop this member's queues of the topic, wait 10 s, commit the new offsets, continue.
 
-    Queues we do not own are ignored: all members together cover the topic.  `done` is called with each step.
+    Queues of other members are ignored: all members together cover the topic.  `done` is called with each step.
     RocketMQ: `MQClientInstance.resetOffset` (spec client-behaviour 9).
     """
     done("told")

@@ -1,4 +1,4 @@
-"""Results of sending, pulling and consuming; wire names kept."""
+"""Results of sending, pulling and consuming, with RocketMQ's names."""
 
 from enum import Enum, IntEnum
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from sandbox.message.queue import MessageQueue
 
 
 class SendStatus(Enum):
-    """All but SEND_OK mean: stored, but not as safely as was asked for."""
+    """Status of a stored message.  All but SEND_OK mean that flush or replication was not confirmed."""
 
     SEND_OK = "SEND_OK"
     FLUSH_DISK_TIMEOUT = "FLUSH_DISK_TIMEOUT"
@@ -17,7 +17,10 @@ class SendStatus(Enum):
 
 
 class SendResult(NamedTuple):
-    """`msg_id` is the offset message id (of a batch: joined by commas), `unique_key` the client's own."""
+    """Result of a successful send.
+
+    `msg_id` is the offset message id (of a batch: ids joined by commas); `unique_key` is the client's own id.
+    """
 
     status: SendStatus
     queue: MessageQueue
@@ -35,7 +38,7 @@ class PullStatus(Enum):
 
 
 class PullResult(NamedTuple):
-    """`next_offset` is where the next pull begins, whatever became of this one."""
+    """Result of a pull.  `next_offset` is the start of the next pull, whatever the status."""
 
     status: PullStatus
     next_offset: int
@@ -51,7 +54,7 @@ class ConsumeConcurrentlyStatus(Enum):
 
 
 class ConsumeOrderlyStatus(Enum):
-    """COMMIT and ROLLBACK only make sense without automatic commit."""
+    """Status that an orderly listener returns.  COMMIT and ROLLBACK have an effect without automatic commit only."""
 
     SUCCESS = "SUCCESS"
     ROLLBACK = "ROLLBACK"

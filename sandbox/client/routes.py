@@ -1,4 +1,4 @@
-"""A client's routes: the queues of each broker, and the brokers' addresses."""
+"""Routes of a client: the queues of each topic and the addresses of each broker."""
 
 from sandbox.kernel.chance import Chance
 from sandbox.message.queue import MessageQueue
@@ -10,9 +10,9 @@ MASTER_ID = 0
 
 
 class RouteTable:
-    """Routes by topic and addresses by broker name, as last learned.
+    """Routes by topic and addresses by broker name, as last received.
 
-    An error answer or none changes nothing: old queues and addresses of a deleted topic or a dead broker stay.
+    An error or a missing answer changes nothing: queues and addresses of a deleted topic or a dead broker stay.
     RocketMQ: `topicRouteTable` and `brokerAddrTable` of `MQClientInstance`.
     """
 
@@ -24,7 +24,7 @@ class RouteTable:
         self.brokers: dict[str, dict[int, str]] = {}
 
     def learn(self, topic: str, route: TopicRouteData) -> bool:
-        """Take over an answer of the name server; True when it differs from what was known."""
+        """Store a route from a name server; return True if it differs from the stored one."""
         if self._routes.get(topic) == route:
             return False
         self._routes[topic] = route
@@ -41,20 +41,20 @@ class RouteTable:
         return self._routes.get(topic)
 
     def publish_queues(self, topic: str) -> list[MessageQueue]:
-        """List the queues a producer may send to; empty when no route is known."""
+        """Return the queues to which a producer may send; empty if no route is known."""
         return self._publish.get(topic, [])
 
     def subscribe_queues(self, topic: str) -> list[MessageQueue] | None:
-        """List the queues a group assigns to its members, sorted; None when no route is known yet."""
+        """Return the queues that a group assigns to its members, sorted; None if no route is known yet."""
         return self._subscribe.get(topic)
 
     def master(self, broker: str) -> str | None:
         return self.brokers.get(broker, {}).get(MASTER_ID)
 
     def address(self, broker: str, broker_id: int, *, only_this: bool) -> tuple[str, int] | None:
-        """The node's address and its id, or any other node of that broker.
+        """Return address and id of the requested node, or of another node of that broker unless `only_this`.
 
-        RocketMQ: `findBrokerAddressInSubscribe`.
+        None if no such node is known.  RocketMQ: `findBrokerAddressInSubscribe`.
         """
         nodes = self.brokers.get(broker, {})
         if broker_id in nodes:
@@ -67,14 +67,17 @@ class RouteTable:
         return nodes[other], other
 
     def broker_of_topic(self, topic: str) -> str | None:
-        """The address of one random broker that has the topic: its master, else any of its slaves."""
+        """Return the address of one random broker of the topic: its master, else any of its slaves.
+
+        None without a route.
+        """
         route = self._routes.get(topic)
         if route is None or not route.brokers:
             return None
         return _address(self._chance.choice(sorted(route.brokers, key=lambda broker: broker.name)), self._chance)
 
     def all_addresses(self, *, masters_only: bool) -> list[tuple[str, int, str]]:
-        """Every known node as broker name, id and address, in a defined order."""
+        """Return every known node as (broker name, id, address), sorted by name and id."""
         return [
             (name, broker_id, address)
             for name, nodes in sorted(self.brokers.items())
@@ -83,7 +86,7 @@ class RouteTable:
         ]
 
     def drop_offline(self) -> None:
-        """Forget addresses that no known route contains.  RocketMQ: `cleanOfflineBroker`."""
+        """Remove addresses that no known route contains.  RocketMQ: `cleanOfflineBroker`."""
         named = {
             address
             for route in self._routes.values()
@@ -99,7 +102,7 @@ class RouteTable:
 
 
 def subscribe_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
-    """Queues 0 … readQueueNums − 1 of every readable broker, sorted as all members sort them."""
+    """Return queues 0 … readQueueNums − 1 of every readable broker, sorted as all members sort them."""
     return sorted(
         MessageQueue(topic, queue.broker, i)
         for queue in route.queues
@@ -109,7 +112,7 @@ def subscribe_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
 
 
 def publish_queues(topic: str, route: TopicRouteData) -> list[MessageQueue]:
-    """Queues of writable brokers that have a master, or those an order configuration names."""
+    """Return the queues of writable brokers that have a master, or those that the route's order configuration names."""
     if route.order_topic_conf:
         pairs = [part.split(":") for part in route.order_topic_conf.split(";") if part]
         return [MessageQueue(topic, name, i) for name, count in pairs for i in range(int(count))]

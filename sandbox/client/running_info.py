@@ -1,4 +1,4 @@
-"""A consumer's report about itself to an administrator (request 307)."""
+"""Reports of a consumer about its state, for an administrator (request 307)."""
 
 from sandbox.client.config import PushConsumerConfig
 from sandbox.client.owned_queues import OwnedQueues
@@ -18,7 +18,7 @@ def running_info(
     since_ms: int | None,
     threshold_for_queue: int,
 ) -> bytes:
-    """The body of the answer; statistics per topic are not kept."""
+    """Encode the report of a push consumer, without statistics per topic, which this client does not keep."""
     return RunningInfo(
         properties={
             "PROP_CLIENT_VERSION": str(VERSION_4_9_8),

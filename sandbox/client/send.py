@@ -1,4 +1,4 @@
-"""One send: a packed message or batch, and its attempts until one is good or no other may follow."""
+"""One send of a packed message or batch, with its attempts."""
 
 from sandbox.client.client_api import SendAnswer
 from sandbox.client.outgoing import Outgoing
@@ -17,10 +17,10 @@ _STATUS = {
 
 
 class Send:
-    """All attempts share the packed header, the UNIQ_KEY and the deadline.
+    """One send; all attempts share the packed header, the UNIQ_KEY and the deadline.
 
-    `to`, `in_turn` and `unattended` each run it through.  They raise ClientError, BrokerRefused or RemotingError when
-    the message may not have been stored.  RocketMQ: `DefaultMQProducerImpl.sendDefaultImpl`, `sendKernelImpl`.
+    `to`, `in_turn` and `unattended` each execute it.  They raise ClientError, BrokerRefused or RemotingError if the
+    message may not have been stored.  RocketMQ: `DefaultMQProducerImpl.sendDefaultImpl`, `sendKernelImpl`.
     """
 
     def __init__(self, sender: Sender, outgoing: Outgoing, unique_key: str, deadline_ms: int) -> None:
@@ -30,7 +30,7 @@ class Send:
         self._deadline_ms = deadline_ms
 
     async def to(self, mq: MessageQueue) -> SendResult:
-        """One attempt, to the queue the application chose."""
+        """Try once to send to the queue that the application chose."""
         try:
             return await self._with_this_header(mq, [], retries=0, waits=True)
         except SandboxError:
@@ -38,7 +38,7 @@ class Send:
             raise
 
     async def in_turn(self, topic: str) -> SendResult:
-        """To the next queue in turn, and up to `retry_times` more: a retry avoids the broker that failed."""
+        """Send to the next queue in turn; after a failure retry up to `retry_times`, at another broker if possible."""
         sender, config = self._sender, self._sender.config
         queues = await sender.queues(topic)
         last_broker: str | None = None
@@ -70,10 +70,11 @@ class Send:
         raise _given_up(topic, tried, problem)
 
     async def unattended(self, mq: MessageQueue, queues: list[MessageQueue]) -> SendResult:
-        """To `mq`, and up to `retry_times_async` more after a failure of the connection, never after an answer.
+        """Send to `mq`, with up to `retry_times_async` retries after a connection failure, never after an answer.
 
-        A retry goes to another broker of `queues` with the header it had, so the queue id stays; without `queues` it
-        goes to the same broker.  A timeout is the last: it has used up the time of all (spec client-behaviour 11).
+        A retry goes to another broker of `queues` with the same header, so the queue id stays.  Without `queues` it
+        goes to the same broker.  After a timeout no retry follows: all attempts share its time (spec
+        client-behaviour 11).
         """
         return await self._with_this_header(mq, queues, retries=self._sender.config.retry_times_async, waits=False)
 
@@ -98,7 +99,7 @@ class Send:
         raise AssertionError("the last attempt returns or raises")
 
     async def _attempt(self, mq: MessageQueue, broker: str, *, waits: bool) -> SendResult:
-        """To the master of `broker`; what it took teaches the fault strategy.
+        """Send once to the master of `broker` and report its latency to the fault strategy.
 
         `waits`: a caller waits for the answer, as with Java's synchronous call.
         """
@@ -108,7 +109,7 @@ class Send:
             address = await sender.master(mq.topic, broker)
             left_ms = self._deadline_ms - clock.now_ms()
             if left_ms <= 0:
-                raise SendTimeout(f"no time is left to send to {mq.key}")
+                raise SendTimeout(f"the send timeout to {mq.key} has passed")
             answer = await sender.api.send(address, self._outgoing.to(mq), self._outgoing.body, left_ms, waits=waits)
         except SandboxError as error:
             sender.faults.learn(broker, clock.now_ms() - began_ms, failed=True)
@@ -131,14 +132,14 @@ class Send:
 
 
 def status_text(error: SandboxError) -> str:
-    """The answer's code, or what kind of failure it was."""
+    """Return the response code of a refusal, or the name of the error's class."""
     return str(error.code) if isinstance(error, BrokerRefused) else type(error).__name__
 
 
 def _given_up(topic: str, tried: list[str], problem: SandboxError | None) -> SandboxError:
     """Return the error of a send whose attempts or time are used up."""
     if problem is None:
-        return SendTimeout(f"no time was left to send to {topic}")
+        return SendTimeout(f"the send timeout to {topic} has passed")
     if isinstance(problem, BrokerRefused):
         return problem
     return ClientError(f"sent {len(tried)} times to {topic} ({', '.join(tried)}), still failed: {problem}")

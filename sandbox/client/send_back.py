@@ -1,4 +1,4 @@
-"""A second chance for a message: back to its broker, or as a new message to the group's retry topic."""
+"""Retry of failed messages: sent back to their broker, or as new messages to the group's retry topic."""
 
 import logging
 from typing import TYPE_CHECKING
@@ -18,9 +18,9 @@ FIRST_RETRY_LEVEL = 3
 
 
 class SendBack:
-    """Sends one member's failed messages back.
+    """Sender of one member's failed messages back to the broker.
 
-    `most_reconsume_times`: after so many deliveries the broker buries a message.
+    `most_reconsume_times`: after so many redeliveries the broker moves a message to the dead-letter queue.
     """
 
     def __init__(self, group: str, instance: "ClientInstance", most_reconsume_times: int) -> None:
@@ -29,9 +29,9 @@ class SendBack:
         self._most_reconsume_times = most_reconsume_times
 
     async def send_back(self, message: Message, delay_level: int) -> bool:
-        """To the broker that stored it (36), else to the retry topic like any message; False when both failed.
+        """Send a message back to the broker that stored it (36), else to the retry topic; return False if both fail.
 
-        `delay_level`: −1 straight to the dead letters, 0 the broker decides, else that level.
+        `delay_level`: −1 means the dead-letter queue, 0 lets the broker decide, other values are the delay level.
         """
         address = self._instance.routes.master(message.broker or "")
         header = SendBackHeader(
@@ -53,7 +53,7 @@ class SendBack:
         return True
 
     async def send_to_retry_topic(self, message: Message) -> bool:
-        """Through the inner producer; False when that failed too."""
+        """Send a message to the retry topic through the inner producer; return False if that fails."""
         try:
             await self._instance.inner_producer.send(self._retry_message(message))
         except SandboxError as error:
@@ -62,7 +62,10 @@ class SendBack:
         return True
 
     def _retry_message(self, message: Message) -> Message:
-        """A copy for the group's retry topic, to be sent like any message; the broker delays or buries it."""
+        """Return a copy of the message for the group's retry topic.
+
+        It is sent like any message; the broker delays it or moves it to the dead-letter queue.
+        """
         pairs = dict(message.properties)
         pairs.pop(properties.TRAN_MSG, None)
         pairs.setdefault(properties.ORIGIN_MESSAGE_ID, message.unique_key or message.msg_id or "")

@@ -14,7 +14,7 @@ from sandbox.message.queue import MessageQueue
 
 
 class Sender:
-    """Knows where the messages of a producer may go, and counts what came of its attempts."""
+    """Shared state of a producer's sends: routes, fault strategy, and counts of attempts by result."""
 
     def __init__(
         self,
@@ -34,18 +34,18 @@ class Sender:
         self.api = api
         self.sent = 0
         self.failed = 0
-        self.retried = 0  # attempts that another one followed
-        self.answers: dict[str, int] = {}  # attempts by what came of them: a status, a response code, an error
-        self.topics: dict[str, None] = {config.create_topic_key: None}  # so brokers know us before the first send
+        self.retried = 0  # attempts that were followed by another one
+        self.answers: dict[str, int] = {}  # attempts by result: a status, a response code, an error
+        self.topics: dict[str, None] = {config.create_topic_key: None}  # for a heartbeat before the first send
         self._client_id = client_id
         self._journal = journal
         self._routes = routes
         self._name_servers = name_servers
 
     async def publish_queues(self, topic: str) -> list[MessageQueue]:
-        """List the queues a message of the topic may be sent to.  Raises ClientError when no route is known.
+        """Return the queues to which a message of the topic may be sent.  Raises ClientError if no route is known.
 
-        An unknown topic borrows the route of the template topic (TBW102), which lets the broker create it.
+        An unknown topic uses the route of the template topic (TBW102), which lets the broker create it.
         """
         topic = with_namespace(self.config.namespace, topic)
         routes = self._routes
@@ -62,7 +62,7 @@ class Sender:
         return queues
 
     async def queues(self, topic: str) -> list[MessageQueue]:
-        """`publish_queues`; a topic without any counts as a failed send."""
+        """Return `publish_queues`; a topic without queues counts as a failed send."""
         try:
             return await self.publish_queues(topic)
         except ClientError:
@@ -70,7 +70,7 @@ class Sender:
             raise
 
     async def master(self, topic: str, broker: str) -> str:
-        """Raises ClientError when no master of that name is known."""
+        """Return the address of the broker's master.  Raises ClientError if no master of that name is known."""
         address = self._routes.master(broker)
         if address is None:
             await self.publish_queues(topic)
@@ -83,7 +83,7 @@ class Sender:
         self.answers[status] = self.answers.get(status, 0) + 1
 
     def note_failure(self, topic: str, broker: str, status: str, attempt: int, *, retried: bool) -> None:
-        """An attempt was not the good one; `retried`: another follows."""
+        """Count and record an attempt that did not succeed; `retried`: another attempt follows."""
         self.retried += retried
         if self._journal.tracing:
             self._journal.write(

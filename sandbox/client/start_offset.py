@@ -1,4 +1,4 @@
-"""A member's start offset in a queue it has just acquired."""
+"""Start offset of a member in a queue that it has just acquired."""
 
 from typing import NamedTuple, Protocol
 
@@ -16,14 +16,18 @@ RETRY_LAST = "retry_max"
 
 
 class StartOffset(NamedTuple):
-    """`offset` None: not known now, the queue is not taken.  `trace` are the codes of catalogue 2."""
+    """Start offset and the steps that led to it.
+
+    `offset` is None if it cannot be computed now; the member then does not acquire the queue.  `trace` holds the
+    codes of the steps (docs/spec/catalogue.md 2).
+    """
 
     offset: int | None
     trace: tuple[str, ...]
 
 
 class QueueEnds(Protocol):
-    """Questions to the broker about a queue's offsets; each raises when the broker cannot be reached."""
+    """Broker requests for a queue's offsets; each raises an error if the broker cannot be reached."""
 
     async def max_offset(self, mq: MessageQueue) -> int: ...
     async def search_offset(self, mq: MessageQueue, timestamp_ms: int) -> int: ...
@@ -38,10 +42,10 @@ async def compute_pull_from_where(
     timestamp_ms: int,
     how: ReadOffsetType = ReadOffsetType.READ_FROM_STORE,
 ) -> StartOffset:
-    """The stored offset always wins; only without one does `where` count (spec client-behaviour 4).
+    """Return the start offset: the stored one, and only without one what `where` says (spec client-behaviour 4).
 
-    An answer of exactly 0 is also the broker's answer for an unknown group while offset 0 is still in memory; a record
-    of 0 has the same effect, and the answers are equal.
+    A stored offset of 0 is ambiguous: the broker also answers 0 for an unknown group while offset 0 is still in
+    memory.  Both have the same effect.  If the store or the broker fails, `offset` is None.
     """
     try:
         stored = await store.read_offset(mq, how)
@@ -55,7 +59,7 @@ async def compute_pull_from_where(
 
 
 def without_record(topic: str, where: ConsumeFromWhere) -> str:
-    """The trace code of what counts when no offset is stored.
+    """Return the trace code for a start without a stored offset.
 
     >>> without_record("%RETRY%G", ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET)
     'retry_zero'

@@ -7,10 +7,10 @@ from sandbox.remoting.bodies import SubscriptionData
 
 
 class Subscription:
-    """One topic of one consumer.  `version` grows whenever the expression or the assignment changes.
+    """Subscription of one consumer to one topic.  `version` grows when the expression or the assignment changes.
 
-    RocketMQ: `SubscriptionData` with `FilterAPI`; the broker filters by hash, we filter again by text.  An expression
-    of another type is sent as it is: only a broker reads it, and its answer is final.
+    RocketMQ: `SubscriptionData` with `FilterAPI`.  The broker filters by hash, the client filters again by text.  An
+    expression of another type is sent unchanged: only the broker evaluates it.
     """
 
     def __init__(self, topic: str, expression: str, *, version: int, expression_type: str = TAG) -> None:
@@ -23,13 +23,13 @@ class Subscription:
             try:
                 self._filter = parse_tags(expression)
             except ValueError as error:
-                raise ClientError(f"{expression} is no tag expression: {error}") from error
+                raise ClientError(f"{expression} is not a tag expression: {error}") from error
             self.expression = self._filter.expression or ALL
         elif not expression:
             raise ClientError(f"an expression of type {expression_type} cannot be empty")
 
     def wanted(self, messages: list[Message]) -> list[Message]:
-        """Those whose tag text is asked for; what collided by hash stays out."""
+        """Return the messages whose tag text matches; tags that only collide by hash are removed."""
         chosen = self._filter
         if chosen is None or chosen.codes is None:
             return messages

@@ -1,4 +1,4 @@
-"""Tasks with an owner."""
+"""Tasks with an owner, alarms, and periodic jobs."""
 
 import asyncio
 import logging
@@ -15,9 +15,9 @@ Job = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Tasks:
-    """The running coroutines of one object; when it closes, they end.
+    """Running coroutines of one object; they end when it closes.
 
-    One that fails is logged and ends alone: its neighbours belong to other requests.
+    A coroutine that fails is logged; the others continue, because they belong to other requests.
     """
 
     def __init__(self, name: str) -> None:
@@ -26,7 +26,7 @@ class Tasks:
         self._closed = False
 
     def spawn(self, coroutine: Coroutine[Any, Any, None], name: str) -> "asyncio.Task[None] | None":
-        """Start a task.  After `cancel` nothing starts any more."""
+        """Start a task and return it; None after `cancel` or `close`, when no task can start."""
         if self._closed:
             coroutine.close()
             return None
@@ -36,13 +36,13 @@ class Tasks:
         return task
 
     def cancel(self) -> None:
-        """Ask all to end, at once and without waiting."""
+        """Cancel all tasks without waiting for their end."""
         self._closed = True
         for task in list(self._running):
             task.cancel()
 
     async def close(self) -> None:
-        """Cancel all and wait until they have ended; the caller's own task, if among them, goes on."""
+        """Cancel all tasks and wait until they have ended.  The caller's own task, if among them, continues."""
         me = asyncio.current_task()
         self._closed = True
         others = [task for task in self._running if task is not me]
@@ -58,7 +58,7 @@ class Tasks:
 
 
 class Alarm:
-    """Something to wait for, at most so long: the next turn of a service, or an earlier call.
+    """Wait of a service until its next turn, which another call can end early.
 
     RocketMQ: `ServiceThread.waitForRunning` and `wakeup`.
     """
@@ -71,13 +71,13 @@ class Alarm:
         self.due_s: float | None = None
 
     def wake(self, reason: str) -> None:
-        """End the wait now, or the next one before it begins."""
+        """End the current wait, or the next one before it begins."""
         self._reasons.append(reason)
         if self._future is not None and not self._future.done():
             self._future.set_result(True)
 
     async def wait(self, seconds: float, otherwise: str) -> str:
-        """The first reason that came in since the last wait, or `otherwise` after `seconds`."""
+        """Wait; return the first reason passed to `wake` since the last wait, or `otherwise` after `seconds`."""
         if not self._reasons:
             future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
             self._future = future
@@ -95,7 +95,7 @@ class Alarm:
 
 
 class TimerRow(NamedTuple):
-    """A line of the timer table: when the job runs next, how often it has begun; None: not counted."""
+    """Row of the timer table: next run, periods, and the number of runs; `runs` None means not counted."""
 
     due_ms: int | None
     first_ms: int
@@ -104,9 +104,9 @@ class TimerRow(NamedTuple):
 
 
 class Periodic:
-    """A job of one instance's timer table: first after `first_ms`, then every `period_ms`.
+    """Job of one instance's timer table: first run after `first_ms`, then every `period_ms`.
 
-    Rounds are due at a fixed rate; a round that overlaps the next one swallows it.
+    Runs are due at a fixed rate.  If a run lasts beyond the next due time, that run is skipped.
     """
 
     def __init__(self, clock: Clock, *, first_ms: int, period_ms: int, job: Job) -> None:
@@ -137,7 +137,7 @@ class Periodic:
 
 
 async def within(clock: Clock, coroutine: Coroutine[Any, Any, T], seconds: float) -> T | None:
-    """Its result, or None when it took longer; then it was cancelled."""
+    """Return the coroutine's result, or cancel it and return None if it takes longer than `seconds`."""
     task = asyncio.get_running_loop().create_task(coroutine)
     timer = clock.call_later(seconds, lambda: late.append(task.cancel()))
     late: list[bool] = []

@@ -1,4 +1,4 @@
-"""Noticing that a topic got other queues, for an application that reads them by hand."""
+"""Watch for changed queues of topics, for an application that chooses its queues itself."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,7 @@ TopicListener = Callable[[str, list[MessageQueue]], None]
 
 
 class TopicWatch:
-    """Compares what name servers say now with what they said before.  RocketMQ: `fetchTopicMessageQueuesAndCompare`."""
+    """Comparison of a topic's queues with those of the last check.  RocketMQ: `fetchTopicMessageQueuesAndCompare`."""
 
     def __init__(self, fetch: Callable[[str], Awaitable[list[MessageQueue]]]) -> None:
         self.listeners: dict[str, TopicListener] = {}
@@ -25,12 +25,12 @@ class TopicWatch:
         self._known: dict[str, list[MessageQueue]] = {}
 
     async def begin(self) -> None:
-        """Record the current queues, without reporting a change.  Raises ClientError for an unknown topic."""
+        """Record the current queues without reporting a change.  Raises ClientError if a topic is unknown."""
         for topic in list(self.listeners):
             self._known.setdefault(topic, await self._fetch(topic))
 
     async def run(self, clock: Clock, period_ms: int) -> None:
-        """First after 10 s, then every `period_ms`, as long as the caller lets it."""
+        """Compare first after 10 s, then every `period_ms`, until the caller cancels."""
         await Periodic(clock, first_ms=FIRST_CHECK_MS, period_ms=period_ms, job=self._compare).run()
 
     async def _compare(self) -> None:

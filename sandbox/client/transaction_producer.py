@@ -1,4 +1,4 @@
-"""Sending messages that no consumer sees until a local transaction has been committed."""
+"""Transactional producer: consumers receive its messages only after a local transaction has committed."""
 
 import logging
 from collections import deque
@@ -24,7 +24,7 @@ MAX_CHECKS_WAITING = 2_000  # RocketMQ: checkRequestHoldMax; further ones are as
 
 
 class LocalTransactionState(Enum):
-    """RocketMQ's names, and its spelling."""
+    """State of a local transaction, with RocketMQ's names and spelling."""
 
     COMMIT_MESSAGE = "COMMIT_MESSAGE"
     ROLLBACK_MESSAGE = "ROLLBACK_MESSAGE"
@@ -42,7 +42,7 @@ _DECISION = {
 
 
 class TransactionSendResult(NamedTuple):
-    """The result of storing the half message, and the state of the local transaction as far as the sender knows."""
+    """Result of storing the half message, and the state of the local transaction as the producer reported it."""
 
     sent: SendResult
     state: LocalTransactionState
@@ -55,10 +55,10 @@ class _Asked(NamedTuple):
 
 
 class TransactionProducer:
-    """A producer with a listener for the broker's questions.  RocketMQ: `TransactionMQProducer`.
+    """Producer with a listener for the broker's transaction checks.  RocketMQ: `TransactionMQProducer`.
 
-    `check` says what became of a transaction the broker has no outcome of; questions are answered one after the
-    other.  `producer` is the producer underneath: its life, its counts, and plain sends.
+    `check` returns the state of a transaction whose outcome the broker does not have; checks run one after the
+    other.  `producer` is the underlying producer: its life cycle, its counts, and plain sends.
     """
 
     def __init__(self, config: ProducerConfig, instance: "ClientInstance", check: LocalTransaction) -> None:
@@ -74,18 +74,18 @@ class TransactionProducer:
         return self.producer.group
 
     async def start(self) -> None:
-        """As `Producer.start`."""
+        """Start the underlying producer."""
         await self.producer.start()
 
     async def shutdown(self) -> None:
         await self.producer.shutdown()
 
     async def send_in_transaction(self, message: Message, execute: LocalTransaction) -> TransactionSendResult:
-        """Store the half message, run the local transaction, send the broker its result.
+        """Store the half message, run the local transaction, send its state to the broker.
 
-        A transaction that fails or does not say counts as UNKNOW; a half message not stored as safely as asked for is
-        rolled back without running it.  A delay is dropped.  Raises ClientError when no half message was stored; that
-        the broker could not be reached is not an error: it will ask.
+        A transaction that fails or returns no state counts as UNKNOW.  If the send status is not SEND_OK, the half
+        message is rolled back without running the transaction.  A delay level is removed.  Raises ClientError if no
+        half message was stored.  If the state cannot be sent, that is no error: the broker will check.
         """
         message.properties.pop(properties.DELAY, None)
         message.properties[properties.TRAN_MSG] = "true"
@@ -100,14 +100,14 @@ class TransactionProducer:
         try:
             await self._end(sent, state, remark)
         except SandboxError as error:
-            log.warning("%s is %s, but the broker was not told: %s", sent.unique_key, state.value, error)
+            log.warning("%s is %s, but this was not reported to the broker: %s", sent.unique_key, state.value, error)
         return TransactionSendResult(sent, state)
 
     async def _execute(self, message: Message, execute: LocalTransaction) -> tuple[LocalTransactionState, str | None]:
-        """Run the local transaction; its failure becomes a remark."""
+        """Run the local transaction; return its state, and a remark if it raised an exception."""
         try:
             return await execute(message) or LocalTransactionState.UNKNOW, None
-        except Exception as error:  # the application's; it is not known how far it came
+        except Exception as error:  # the application's own; its progress is unknown
             log.info("local transaction of %s failed: %r", message.unique_key, error)
             return LocalTransactionState.UNKNOW, f"executeLocalTransactionBranch exception: {error!r}"
 
@@ -128,11 +128,11 @@ class TransactionProducer:
             raise ClientError(f"The broker[{sent.queue.broker}] not exist")
         await self._instance.api.end_transaction(address, header, remark)
 
-    # Questions.
+    # Checks.
 
     def _asked_by_broker(self, header: CheckTransactionHeader, message: Message, address: str) -> None:
         if len(self._asked) >= MAX_CHECKS_WAITING:
-            log.warning("%d questions of brokers are waiting, no more are taken", len(self._asked))
+            log.warning("%d transaction checks are pending; further checks are dropped", len(self._asked))
             return
         self._asked.append(_Asked(header, message, address))
         if not self._answering:
@@ -146,12 +146,12 @@ class TransactionProducer:
                 try:
                     await self._answer(asked)
                 except SandboxError as error:
-                    log.info("%s was not told of %s: %s", asked.address, asked.header.msg_id, error)
+                    log.info("%s did not receive the state of %s: %s", asked.address, asked.header.msg_id, error)
         finally:
             self._answering = False
 
     async def _answer(self, asked: _Asked) -> None:
-        """Ask the listener and answer the broker.  A listener without an answer has none sent."""
+        """Run the check listener and send its state to the broker.  If it returns None, nothing is sent."""
         state: LocalTransactionState | None = LocalTransactionState.UNKNOW
         remark = None
         try:

@@ -1,1 +1,1 @@
-"""One running cluster: its servers and actors, their environment, and the record kept after the process ends."""
+"""One running cluster: its servers, actors and environment, and the record that outlives its process."""

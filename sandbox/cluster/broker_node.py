@@ -1,4 +1,4 @@
-"""A broker and its machine: files, disk, clock, and its permanent address."""
+"""Broker and its machine: files, disk, clock, and its permanent address."""
 
 import logging
 from collections.abc import Callable, Collection
@@ -31,9 +31,10 @@ NODE_STATES = ("running", "hung", "stopped", "killed", "power_cut", "damaged")
 
 
 class BrokerNode:
-    """A broker and its machine: it can be started, stopped, killed, hung; its files, clock and disk outlive it.
+    """Broker and its machine.
 
-    `state` is one of NODE_STATES; `damaged`: its last start was refused, because tables on its disk cannot be read.
+    It can be started, stopped, killed and hung; its files, clock and disk outlive its process.  `state` is one of
+    NODE_STATES.  `damaged`: tables on its disk that could not be read, so its last start was refused.
     """
 
     def __init__(self, record: NodeRecord, context: Context, name_servers: list[str], ip: str) -> None:
@@ -49,7 +50,7 @@ class BrokerNode:
         self._starts = 0
         self._ended = "stopped"
         self.last_known: LastKnown | None = None  # of the process that ended; None: it runs, or never did
-        self.damaged: tuple[TableRead, ...] = ()  # tables that kept its last start from succeeding
+        self.damaged: tuple[TableRead, ...] = ()  # damaged tables that prevented its last start
         self._disk = context.environment.disk(context.directory / record.directory, context.clock)
         self._disk.refused = lambda error, asked_bytes: context.disk_refused(error, asked_bytes)
         self._flushed: dict[str, int] | None = None  # path → bytes that survive a power cut; None: never started
@@ -62,7 +63,7 @@ class BrokerNode:
 
     @property
     def node(self) -> str:
-        """`broker-a`, or `broker-a.1` for a slave: its name in pages and events."""
+        """Name of this node in pages and events: `broker-a`, or `broker-a.1` for a slave."""
         return self.record.node
 
     @property
@@ -71,7 +72,10 @@ class BrokerNode:
 
     @property
     def replication(self) -> str | None:
-        """SYNC_MASTER only with a slave: a master without slaves waits for none, and a slave has no slave."""
+        """Replication role of a master: the preset's with a slave, else the default.  None for a slave.
+
+        A master without slaves must not wait for one, so it is no SYNC_MASTER.
+        """
         if not self.is_master:
             return None
         return self._context.preset.replication if self.has_slave else REAL.replication
@@ -84,16 +88,18 @@ class BrokerNode:
 
     @property
     def running(self) -> Broker:
-        """Raises ActionRefused (409) while it is down."""
+        """Return the running broker.  Raises ActionRefused (409) while it is down."""
         if self.broker is None:
-            raise ActionRefused(409, "{broker} is not running.", "Start it first.", broker=self.node)
+            raise ActionRefused(
+                409, "{broker} is not running.", "Start that broker, producer or consumer first.", broker=self.node
+            )
         return self.broker
 
     def start(self, *, accepting: Collection[str] = ()) -> None:
-        """Recover the files, listen, register.  Raises StoreError when the files cannot be opened.
+        """Recover the files, listen, register.  Raises StoreError if the files cannot be opened.
 
-        TablesDamaged, one of these, is remembered until a start succeeds.  `accepting`: names of tables whose loss is
-        accepted.
+        TablesDamaged, a StoreError, is remembered until a start succeeds.  `accepting`: names of tables whose loss
+        is accepted.
         """
         assert self.broker is None, "it runs already"
         context = self._context
@@ -153,7 +159,7 @@ class BrokerNode:
             context.log_cut(self.node, store.recovered)
 
     def try_start(self) -> bool:
-        """Start; False where damaged tables keep it from it.  Raises StoreError for any other reason."""
+        """Start the broker; return False if damaged tables prevent it.  Raises StoreError for any other reason."""
         try:
             self.start()
         except TablesDamaged as error:
@@ -166,7 +172,7 @@ class BrokerNode:
 
     @property
     def ha_address(self) -> str:
-        """Its listening address for slaves: RocketMQ's `haListenPort` is the port after its own."""
+        """Listening address for slaves: RocketMQ's `haListenPort` is the port after its own."""
         ip, _, port = self.record.address.rpartition(":")
         return f"{ip}:{int(port) + 1}"
 
@@ -187,12 +193,12 @@ class BrokerNode:
         self._load_disk(self.running.store)
 
     def has_room(self, size: int) -> bool:
-        """Return whether its disk has `size` bytes free."""
+        """Return True if its disk has `size` bytes free."""
         space = self._disk.space()
         return space is None or space[1] >= size
 
     def look_at_home(self) -> None:
-        """Read again whether the data home is full."""
+        """Apply the current value of `home_full` (the data home is full) to the running broker."""
         if self.broker is not None:
             self._load_disk(self.broker.store)
 
@@ -203,7 +209,7 @@ class BrokerNode:
             cleaning.check_disk()
 
     def stop(self) -> None:
-        """Stop cleanly: everything flushed, unregistered, connections closed."""
+        """Stop cleanly: flush everything, unregister, close the connections."""
         if self.broker is not None:
             broker = self._end("stopped")
             try:
@@ -216,7 +222,7 @@ class BrokerNode:
             self._unlisten()
 
     def kill(self) -> None:
-        """As kill -9: memory is lost, the page cache is not; clients see their connections close."""
+        """Kill the process as kill -9 does: memory is lost, the page cache is not; clients' connections close."""
         if self.broker is not None:
             broker = self._end("killed")
             self._note_flushed(broker.store)
@@ -224,9 +230,9 @@ class BrokerNode:
             self._unlisten()
 
     def power_cut(self, unanswered: Unanswered | None = None) -> None:
-        """As when the machine loses power: memory and page cache are lost; the journal gets the exact loss.
+        """Simulate a power failure: memory and page cache are lost; the journal records the exact loss.
 
-        `unanswered`: for a slave, the messages its master has not confirmed; clients do not send to the slave.
+        `unanswered`: for a slave, the messages that its master has not confirmed; clients do not send to the slave.
         """
         broker = self._end("power_cut")
         store = broker.store
@@ -248,18 +254,21 @@ class BrokerNode:
         )
 
     def stay_down(self, known: LastKnown) -> None:
-        """A broker that was down when the sandbox was closed stays down when it is opened."""
+        """Restore the state of a broker that was down when the sandbox was closed; it stays down."""
         self.last_known, self._ended = known, known.state
 
     def _end(self, state: str) -> Broker:
-        """Forget its process.  Raises ActionRefused (409) when there is none."""
+        """Remove the process, record its last state, and return it.  Raises ActionRefused (409) if none runs."""
         broker = self.running
         self.last_known = last_known(broker, state, self._context.clock.now_ms())
         self.broker, self._ended = None, state
         return broker
 
     def _note_flushed(self, store: MessageStore) -> dict[str, int]:
-        """Bytes that survive a power cut now.  A store that was just opened knows less than the one before it did."""
+        """Return, by file path, the bytes that would survive a power cut now.
+
+        A store that was just opened reports smaller positions than the one before it; the larger ones count.
+        """
         before = self._flushed or {}
         self._unanswered = store.unanswered
         self._flushed = {
@@ -268,8 +277,10 @@ class BrokerNode:
         return self._flushed
 
     def _note_recovered(self, store: MessageStore) -> None:
-        """Recovery truncated files: what is written there from now on is not on disk yet.  At the first start, what
-        recovery finds counts as written back by the kernel.
+        """Update the flushed positions after a recovery, which may have truncated files.
+
+        Data written after the truncation is not on disk yet.  At the first start, the recovered data counts as
+        written back by the kernel.
         """
         store.unanswered.add(self._unanswered.below(store.max_physical_offset), 0)
         sizes = {file.path: file.wrote for file in mapped_files(store)}
@@ -280,7 +291,7 @@ class BrokerNode:
 
 
 def store_config(preset: Preset, limits: SandboxLimits, memory_bytes: int) -> MessageStoreConfig:
-    """RocketMQ's default store, with the sizes of the preset and the disk size of the limits."""
+    """Build the store's configuration: RocketMQ's defaults, the preset's sizes and the disk size of the limits."""
     return MessageStoreConfig(
         commit_log_file_bytes=preset.commit_log_file_bytes,
         consume_queue_file_entries=preset.consume_queue_file_entries,
@@ -305,6 +316,6 @@ def broker_limits(limits: SandboxLimits) -> BrokerLimits:
 
 
 def store_host(address: str) -> bytes:
-    """`ip:port` in the bytes of a record."""
+    """Return `ip:port` as the bytes in a record."""
     ip, _, port = address.rpartition(":")
     return host_bytes(ip, int(port))

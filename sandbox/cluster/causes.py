@@ -1,4 +1,4 @@
-"""Events of a coroutine that an action started have the action as their cause, in later turns too."""
+"""Causes of events: an action is the cause of the events of the coroutines it started, in later turns too."""
 
 import types
 from collections.abc import Callable, Coroutine, Generator
@@ -10,10 +10,10 @@ Coro = Coroutine[Any, Any, None]
 
 
 async def with_cause(cause: int | None, journal: Journal, begin: Callable[[], Coro]) -> None:
-    """Run the coroutine that `begin` makes; events of its own steps, and no others between them, get `cause`.
+    """Run the coroutine of `begin`; events of its own steps, and no others between them, get `cause`.
 
-    For coroutines that end: a member's start or stop.  Reactions of brokers and other members have no cause in the
-    journal, so a context variable, which tasks and callbacks inherit, does not fit.
+    Used for coroutines that end: a member's start or stop.  Reactions of brokers and other members have no cause in
+    the journal, so a context variable, which tasks and callbacks inherit, does not fit.
     """
     if cause is None:
         await begin()
@@ -23,7 +23,7 @@ async def with_cause(cause: int | None, journal: Journal, begin: Callable[[], Co
 
 @types.coroutine
 def _caused(cause: int, journal: Journal, coroutine: Coro) -> Generator[Any, Any, None]:
-    """Run it step by step, so that the cause is set within each step and not while it waits."""
+    """Run a coroutine step by step; the cause is set during each step and not while it waits."""
     step: Callable[[Any], Any] = coroutine.send
     value: Any = None
     while True:

@@ -6,9 +6,9 @@ from sandbox.cluster.record import replace_file
 
 
 class ClientFiles:
-    """Files under `clients/<actor>/`.  A replaced file stays beside the new one as `.bak`.
+    """Files under `clients/<actor>/`.  The old content of a replaced file is kept as `.bak`.
 
-    Satisfies `client.local_offset_store.FileStore`.
+    Implements `client.local_offset_store.FileStore`.
     """
 
     def __init__(self, root: Path) -> None:

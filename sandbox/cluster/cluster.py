@@ -1,4 +1,4 @@
-"""One running cluster: servers, actors, clock, journal, and the record kept after its process ends."""
+"""One running cluster: servers, actors, clock, journal, and the record that outlives its process."""
 
 import errno
 from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 class Companion(Protocol):
-    """State that queries keep beside a cluster between two readings."""
+    """State that queries keep for a cluster between two readings."""
 
     @classmethod
     def beside(cls, cluster: "Cluster") -> Self: ...
@@ -51,9 +51,10 @@ C = TypeVar("C", bound=Companion)
 
 
 class Cluster:
-    """Queries read it, commands change it, `hosting.Sandbox` opens and closes it.  It runs on one loop without locks.
+    """Running cluster of a sandbox, on one loop without locks.
 
-    `record` is kept after the process ends; `limits` and `preset` are the current values.
+    Queries read it, commands change it, `hosting.Sandbox` opens and closes it.  `record` outlives the process;
+    `limits` and `preset` are the current values.
     """
 
     def __init__(self, directory: Path, config: HostConfig, environment: Environment, *, home: Path) -> None:
@@ -97,7 +98,6 @@ class Cluster:
         self.nodes = Nodes(record.nodes, context)
         self.actors = Actors(context, home, self.nodes.addresses, record.processes)
         self.actors.strategies = record.strategies
-        self.actors.is_wire_client = lambda client: bool(self.connections_of(client))
         for group, kept in record.ledgers.items():
             self.actors.stats_of(group).restore(kept, crashed=self.crashed)
         self.node_names = NodeNames(self.nodes, self.actors)
@@ -126,18 +126,23 @@ class Cluster:
             try_again=self._disk_takes,
             stopped=lambda: self.end_stretch("disk"),
         )
-        self.journal_files.refused = self.disk_full.begin
-        context.disk_refused = self._disk_refused
-        context.tables_read = self._note_tables
-        context.log_cut = lambda node, report: note_cut(record.cuts, node, report)
         self._companions: dict[type[Companion], Any] = {}  # each of its key's type
         self._apart: dict[type[Companion], Any] = {}
         self._home_full: Notice | None = None
+        self.restored = False  # the record's actors exist again
+        self.ended = False  # closed or crashed: opening makes another object
+        self._wire()
+
+    def _wire(self) -> None:
+        """Connect the parts that call back: each was created before the part that it calls."""
+        self.actors.is_wire_client = lambda client: bool(self.connections_of(client))
+        self.journal_files.refused = self.disk_full.begin
+        self.context.disk_refused = self._disk_refused
+        self.context.tables_read = self._note_tables
+        self.context.log_cut = lambda node, report: note_cut(self.record.cuts, node, report)
         self.journal_files.on_fact(
             self.origins.note, self.listeners.connections.note, self.actors.note, self.actors.repeats.note
         )
-        self.restored = False  # the record's actors exist again
-        self.ended = False  # closed or crashed: opening makes another object
 
     @property
     def slug(self) -> str:
@@ -149,12 +154,12 @@ class Cluster:
 
     @property
     def reached_rate(self) -> float | None:
-        """The clock's rate that a busy machine reaches; None: all of it."""
+        """Rate of the clock that a busy machine reaches; None if it reaches the full rate."""
         share = self.environment.share
         return None if share is None else round(share * self.clock.rate, 2)
 
     def companion(self, kind: type[C]) -> C:
-        """The one of its kind, made at the first call."""
+        """Return the cluster's companion of this class, created at the first call."""
         companion: C | None = self._companions.get(kind)
         if companion is None:
             companion = self._companions[kind] = kind.beside(self)
@@ -162,7 +167,10 @@ class Cluster:
 
     @contextmanager
     def apart(self) -> Iterator[None]:
-        """Inside, companions are others: what a keyframe of a repeatable run shows does not depend on its readers."""
+        """Use separate companions inside the `with` block.
+
+        So a keyframe of a repeatable run does not depend on the readers of the cluster.
+        """
         self._companions, self._apart = self._apart, self._companions
         try:
             yield
@@ -172,17 +180,19 @@ class Cluster:
     # Names and external clients.
 
     def label_of(self, client_id: str) -> str:
-        """Display name of a client: its actor's label, or its id when it is external."""
+        """Return the display name of a client: its actor's label, or the id of an external client."""
         actor = self.actors.find(client_id)
         return client_id if actor is None else self.actors.names_of(client_id) or actor.label
 
     def wire_clients(self) -> list[str]:
-        """Addresses of the connected external clients."""
+        """Return the addresses of the connected external clients."""
         return [connection.address for connection in self.listeners.connections.open.values()]
 
     def connections_of(self, client: str) -> list[WireConnection]:
-        """The connections of a client by its id, or the one of an `ip:port` that has not sent an id; one of several
-        with the same id by `<client id> <address>`."""
+        """Return the connections of an external client: by its id, or by `ip:port` if it has not sent an id.
+
+        `<client id> <address>` selects one of several with the same id.
+        """
         return [
             connection
             for connection in self.listeners.connections.open.values()
@@ -192,19 +202,23 @@ class Cluster:
     # Changes of several parts.
 
     def change_preset(self, preset: Preset) -> None:
-        """Nodes and actors started from now on use these sizes and thresholds."""
+        """Set the sizes and thresholds of nodes and actors that start from now on."""
         self.preset = self.context.preset = preset
 
     def promote(self, slave: BrokerNode) -> list[str]:
-        """Stop it, to be started as master; it and its dead master swap names, which are returned, and links are
-        renamed, too.
+        """Stop a slave, to be started as master; return the changed names.
+
+        The slave and its dead master swap names, and the names of links change with them.
         """
         names = self.nodes.promote(slave)
         self.links.rename(names)
         return list(names)
 
     def use_keys(self, keys: Keys | None) -> None:
-        """The keys that external clients sign with; None: no signature needed.  Raises ActionRefused (409, 422)."""
+        """Set the keys with which external clients sign; None means that no signature is needed.
+
+        Raises ActionRefused (409, 422).
+        """
         if keys is None:
             self.listeners.admit_without_keys()
         else:
@@ -212,14 +226,17 @@ class Cluster:
         self.record.keys = {} if keys is None else keys._asdict()
 
     def end_stretch(self, reason: str) -> None:
-        """The run can be executed again up to here, and no further; said once.  `reason`: one of STRETCH_ENDS."""
+        """End the repeatable range: the run can be executed again up to here, and no further.
+
+        Written to the journal once.  `reason`: one of STRETCH_ENDS.
+        """
         record = self.record
         if record.repeatable and not record.stretch_ended:
             record.stretch_ended = reason
             self.journal.write(StretchEnded(reason))
 
     def set_home_full(self, full: Notice | None) -> None:
-        """Set whether all sandboxes together take too much space; brokers then store nothing more."""
+        """Set whether all sandboxes together use too much space; brokers then store no more messages."""
         if full is not None:
             self.end_stretch("disk")
         self._home_full = full
@@ -229,13 +246,13 @@ class Cluster:
 
     @property
     def notices(self) -> list[Notice]:
-        """Notices for its viewers, beside the reason why it does not run."""
+        """Notices for the sandbox's viewers, in addition to the reason why it does not run."""
         full = [] if self._home_full is None else [self._home_full]
         damaged = [notice for node in self.nodes.brokers for notice in of_damaged(node.node, node.damaged)]
         return full + damaged + of_tables(self.record.tables) + of_cuts(self.record.cuts)
 
     def dismiss_notices(self) -> None:
-        """Forget what its owner has read; a broker that does not start is no such notice."""
+        """Remove the notices that the owner has read; that of a broker that does not start stays."""
         self.record.cuts.clear()
         self.record.tables.clear()
         self.save()
@@ -248,7 +265,7 @@ class Cluster:
     # Its record.
 
     def save(self) -> None:
-        """Write `sandbox.json`.  When the disk refuses, the clock stops until the file can be written."""
+        """Write `sandbox.json`.  If the disk refuses, the clock stops until the file can be written."""
         record = self.record
         record.clock_ms, record.wall_ms = self.clock.now_ms(), self.environment.wall.now_ms()
         record.processes = self.actors.processes
@@ -266,7 +283,7 @@ class Cluster:
             self.disk_full.begin(error)
 
     def _pin_clock(self, opening: bool) -> None:
-        """External clients have their own clocks: set the rate to 1 and, if that is ahead, the machine's time."""
+        """Set the clock to rate 1 and, if it is behind, to the machine's time, because external clients use that."""
         if self.disk_full.why is not None:
             self.disk_full.rate_before = 1.0
             return
@@ -284,7 +301,7 @@ class Cluster:
             self.disk_full.begin(error, asked_bytes)
 
     def _disk_takes(self) -> bool:
-        """Return whether the data home takes the waiting entries and GO_ON_BYTES more."""
+        """Return True if the data home accepts the waiting entries and GO_ON_BYTES more."""
         self.journal_files.flush()
         needed_bytes = self.disk_full.refused_bytes + GO_ON_BYTES
         if self.journal_files.is_refused or not all(broker.has_room(needed_bytes) for broker in self.nodes.brokers):
@@ -308,7 +325,7 @@ def keys_of(record: records.SandboxRecord) -> Keys | None:
     return Keys(**record.keys) if record.keys else None
 
 
-def _known(changes: dict[str, Any]) -> dict[str, Any]:
-    """Limits set by a course or the settings; names of limits that no longer exist are left out."""
+def _known(changes: dict[str, object]) -> dict[str, Any]:
+    """Return the limits that still exist, of those set by a course or the settings."""
     names = {field.name for field in fields(SandboxLimits)}
     return {name: value for name, value in changes.items() if name in names}

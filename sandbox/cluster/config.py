@@ -1,4 +1,4 @@
-"""Configuration of a host: numbers and names only."""
+"""Configuration of a host, with numbers and names only."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,10 @@ from sandbox.control.limits import HostLimits, SandboxLimits
 
 @dataclass(frozen=True, kw_only=True)
 class HostConfig:
-    """`sandbox_limits` are those of a new sandbox; `node_host` and the ports become part of stored records."""
+    """Configuration of a host.
+
+    `sandbox_limits` are those of a new sandbox; `node_host` and the ports become part of stored records.
+    """
 
     limits: HostLimits = field(default_factory=HostLimits)
     sandbox_limits: SandboxLimits = field(default_factory=SandboxLimits)
@@ -16,9 +19,9 @@ class HostConfig:
     last_port: int = 60_000
     look_around_s: float = 5.0  # how often idle sandboxes are closed
     repeatable: bool = True  # new sandboxes record their run, so that it can be executed again (decision 15)
-    history_s: int = 0  # that sandboxes begin with which people start, once it was made; 0: none
+    history_s: int = 0  # length of the recorded history with which new sandboxes start; 0: none
     keyframe_s: float = 10.0
     remember_s: float = 10.0
     journal_write_s: float = 0.2
-    switch_interval_s: float = 0.0005  # of the interpreter, while an engine runs beside a web server
+    switch_interval_s: float = 0.0005  # of Python, while engine and web server share a process
     worker_threads: int = 2  # flushes to disk, sorting a feed

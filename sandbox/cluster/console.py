@@ -1,4 +1,4 @@
-"""The producer behind "send messages": one process for all messages sent by hand."""
+"""Producer behind "send messages": one process for all messages sent by hand."""
 
 from collections.abc import Iterable
 
@@ -20,7 +20,10 @@ BATCH_MESSAGES = 32
 
 
 class Console:
-    """Its process starts with the first message and lives until the sandbox sleeps."""
+    """Producer of messages sent by hand.
+
+    Its process starts with the first message and lives until the sandbox sleeps.
+    """
 
     def __init__(self, context: Context, actors: Actors, name_servers: list[str]) -> None:
         self._context = context
@@ -37,7 +40,7 @@ class Console:
         selector: QueueSelector | None,
         queue: MessageQueue | None,
     ) -> None:
-        """One after the other, at a rate or as fast as the limit allows."""
+        """Send messages one after the other, at a rate or as fast as the limit allows."""
         sender = await self._started()
         clock = self._context.clock
         due_s = clock.monotonic()
@@ -49,7 +52,7 @@ class Console:
             await sender.send(message, selector=selector, queue=queue)
 
     async def send_batches(self, messages: Iterable[Message], *, queue: MessageQueue | None) -> None:
-        """Batches of 32, each to one queue."""
+        """Send messages in batches of 32, each to one queue."""
         sender = await self._started()
         waiting: list[Message] = []
         for message in messages:
@@ -80,7 +83,7 @@ class Console:
             self.producer.crash()
 
     async def instance(self) -> ClientInstance:
-        """Its client instance, for other requests to brokers made by hand."""
+        """Return the producer's client instance, for other requests to brokers made by hand."""
         await self._started()
         assert self.producer is not None
         return self.producer.instance

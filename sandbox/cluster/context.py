@@ -15,7 +15,7 @@ from sandbox.store.results import RecoveryReport
 
 
 class Context:
-    """Given to every node and actor of one sandbox."""
+    """Shared objects of one sandbox, passed to each of its nodes and actors."""
 
     def __init__(
         self,
@@ -40,5 +40,5 @@ class Context:
         self.listeners = listeners
         self.disk_refused: Callable[[OSError, int], None] = lambda error, asked_bytes: None  # called by a broker's disk
         self.log_cut: Callable[[str, RecoveryReport], None] = lambda node, report: None  # called when a node is opened
-        self.tables_read: Callable[[str, Sequence[TableRead]], None] = lambda node, reads: None  # that were strange
-        self.home_full = False  # all sandboxes together use the space they may take
+        self.tables_read: Callable[[str, Sequence[TableRead]], None] = lambda node, reads: None  # not from their files
+        self.home_full = False  # all sandboxes together use too much disk space

@@ -1,4 +1,4 @@
-"""Stops a sandbox whose journal and record cannot be written: its further history would be unknown."""
+"""Stop of a sandbox whose journal and record cannot be written: its further history would be unknown."""
 
 import logging
 from collections.abc import Callable
@@ -13,19 +13,19 @@ log = logging.getLogger(__name__)
 
 TRY_AGAIN_S = 1.0  # seconds of the machine
 GO_ON_BYTES = 4 * 1024 * 1024  # that must be free beside the refused bytes, or it would stop again at once
-NOTHING_MORE = "The data home takes nothing more: {why}."
+NOTHING_MORE = "The data home accepts no more data: {why}."
 
 
 def said_by(error: OSError) -> str:
-    """The error text of the operating system, fit for use within a sentence."""
+    """Return the operating system's error text in lower case, for use within a sentence."""
     return (error.strerror or str(error)).lower()
 
 
 class DiskFull:
-    """Stops the sandbox's clock while the data home takes nothing more, and starts it again when it does.
+    """Stop of the sandbox's clock while the data home accepts no data; the clock restarts when it does.
 
-    Acknowledged messages are in the brokers' files; journal entries wait in memory, and few are added, because the
-    clock stands.  `why` is the error text of the operating system; None while the disk takes data.
+    Acknowledged messages are in the brokers' files.  Journal entries wait in memory, and few are added, because the
+    clock is stopped.  `why` is the error text of the operating system; None while the disk accepts data.
     """
 
     def __init__(
@@ -51,7 +51,10 @@ class DiskFull:
         self.refused_bytes = 0  # the largest write that was refused
 
     def begin(self, error: OSError, asked_bytes: int = 0) -> None:
-        """The disk refused.  The clock stops in the next turn, as the journal may be in the middle of an entry."""
+        """Record that the disk refused a write, and stop the clock in the next turn.
+
+        The clock does not stop at once, because the journal may be in the middle of an entry.
+        """
         self.refused_bytes = max(self.refused_bytes, asked_bytes)
         if self.why is None and not self._over:
             self.why = said_by(error)
@@ -60,21 +63,21 @@ class DiskFull:
 
     @property
     def sentence(self) -> str | None:
-        """A sentence in English; translations fill `NOTHING_MORE` with `why`."""
+        """Reason of the stop as an English sentence; translations fill `NOTHING_MORE` with `why`."""
         return None if self.why is None else NOTHING_MORE.format(why=self.why)
 
     def check(self) -> None:
-        """Raises ActionRefused (503) while the sandbox is stopped by it."""
+        """Raise ActionRefused (503) while the sandbox is stopped by a full disk."""
         if self.why is not None:
             raise ActionRefused(
                 503,
-                "The sandbox stands still, because its data cannot be kept: {why}.",
-                "Free some space on the server; it goes on by itself.",
+                "The sandbox is stopped, because its data cannot be stored: {why}.",
+                "Free some space on the server; the sandbox resumes automatically.",
                 why=self.why,
             )
 
     def end(self) -> None:
-        """Stop checking: the sandbox is closed."""
+        """Stop checking, because the sandbox is closed."""
         self._over = True
         if self._timer is not None:
             self._timer.cancel()

@@ -1,6 +1,7 @@
-"""A sandbox's environment: the real machine, or a seeded simulation.
+"""Environment of a sandbox: the real machine, or a seeded simulation.
 
-Loop, machine clock, network, disk, workers and feeds all come from here, so the sandbox's code is the same in both.
+Loop, machine clock, network, disk, workers and feeds all come from the environment, so the sandbox's code is the
+same in both.
 """
 
 import asyncio
@@ -25,9 +26,9 @@ Done = Callable[[BaseException | None], None]
 
 
 class Network(Protocol):
-    """The network of one sandbox; its addresses are private to the sandbox.
+    """Network of one sandbox; its addresses are private to the sandbox.
 
-    `tap` sees every command that is sent; `gate` decides whether bytes pass, `delay` how many seconds they take.
+    `tap` receives every sent command; `gate` returns whether bytes pass, `delay` how many seconds they take.
     """
 
     tap: Callable[[str, str, RemotingCommand], None] | None
@@ -41,14 +42,14 @@ class Network(Protocol):
 
 
 class Workers(Protocol):
-    """Runs system calls and long work: on threads, or at once.  `submit_long`: as `Environment.run_long`."""
+    """Runner of system calls and long work, on threads or at once.  `submit_long`: as `Environment.run_long`."""
 
     def submit(self, work: Callable[[], T]) -> "Future[T]": ...
     def submit_long(self, work: Callable[[Callable[[], bool]], T]) -> "Future[T]": ...
 
 
 class InlineWorkers:
-    """At once: for virtual time."""
+    """Workers that run all work at once, for virtual time."""
 
     def submit(self, work: Callable[[], T]) -> "Future[T]":
         future: Future[T] = Future()
@@ -63,13 +64,16 @@ class InlineWorkers:
 
 
 class Environment(Protocol):
-    """One per host, or per sandbox.  `wall` is the machine's clock, never scaled; `has_sockets`: its loop opens ports.
+    """Environment of a host or of one sandbox.
 
-    `repeatable`: its run can be executed again; `position()`: where an action would come to it now.  `outside` is the
-    clock of those who look: nothing of what it times may change a repeatable run.  `share`: how much of the machine's
-    time passed on the wall; None: all.  `memory_bytes`: of the machine.
-    `check` comes before bytes leave for other programs; it does not return where nothing may be said any more.
-    `cut_power` takes from a `disk` what was not flushed; `flushed`: path of a mapped file → bytes that survive.
+    `wall` is the machine's clock, never scaled.  `has_sockets`: its loop opens ports.  `repeatable`: its run can be
+    executed again.  `position()`: the position in the run at which an action would arrive now.  `outside` is the
+    clock of readers: nothing that it times may change a repeatable run.  `share`: the part of the machine's time
+    that passed on `wall`; None means all.  `memory_bytes`: of the machine.
+
+    `check` is called before bytes leave for other programs; it does not return if the process must send nothing
+    more.  `cut_power` removes from a `disk` the data that was not flushed; `flushed`: path of a mapped file → bytes
+    that survive.
     """
 
     loop: asyncio.AbstractEventLoop
@@ -93,7 +97,7 @@ class Environment(Protocol):
 
 
 class LiveEnvironment:
-    """The real machine: files, threads for blocking calls, an in-process network."""
+    """Environment of the real machine: files, threads for blocking calls, an in-process network."""
 
     has_sockets = True
     repeatable = False
@@ -128,11 +132,14 @@ class LiveEnvironment:
         return LoopbackNetwork(self.loop, clock=clock)
 
     async def run_blocking(self, work: Callable[[], T]) -> T:
-        """Run in a worker what would block the loop: reading old segments, removing a directory."""
+        """Run a blocking call in a worker and return its result: reading old segments, removing a directory."""
         return await self.loop.run_in_executor(self._workers, work)
 
     async def run_long(self, work: Callable[[Callable[[], bool]], T]) -> T:
-        """As `run_blocking`, for seconds of work (sorting a feed); `work` gets a function that is True at the end."""
+        """Run seconds of work in a worker (sorting a feed) and return its result.
+
+        `work` receives a function that returns True when the environment closes.
+        """
         return await self.loop.run_in_executor(self._slow, work, self._over.is_set)
 
     def submit(self, work: Callable[[], T]) -> "Future[T]":
@@ -142,14 +149,14 @@ class LiveEnvironment:
         return self._slow.submit(work, self._over.is_set)
 
     def close(self) -> None:
-        """Cancels long work, waits for the rest."""
+        """Cancel long work and wait for the rest."""
         self._over.set()
         for workers in (self._slow, self._workers, self._flushers):
             workers.shutdown(wait=True, cancel_futures=workers is self._slow)
 
 
 class ThreadFlusher:
-    """Runs a flush on a worker and calls `done` on the loop."""
+    """Flusher that runs a flush on a worker and calls `done` on the loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, workers: ThreadPoolExecutor) -> None:
         self._loop = loop

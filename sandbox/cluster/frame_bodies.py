@@ -1,9 +1,8 @@
-"""Decodes the body of a frame of a known kind, for viewers."""
+"""Decoding of frame bodies for viewers."""
 
 import json
 import zlib
 from struct import error
-from typing import Any
 
 from sandbox.kernel.errors import SandboxError
 from sandbox.message import properties, record
@@ -22,8 +21,11 @@ _RECORDS = {
 _MESSAGE = {RequestCode.SEND_MESSAGE: "sysFlag", RequestCode.SEND_MESSAGE_V2: "f"}  # and the field of its sysFlag
 
 
-def body_of(request_code: int | None, code: int | None, body: bytes, ext: dict[str, str]) -> dict[str, Any]:
-    """`kind`: json, records, text, compressed, bytes.  `code` is None for a request; a truncated body gives less."""
+def body_of(request_code: int | None, code: int | None, body: bytes, ext: dict[str, str]) -> dict[str, object]:
+    """Return a frame's body for display: `kind` (json, records, text, compressed, bytes), `text` and `records`.
+
+    `code` is None for a request.  A truncated body yields less.
+    """
     if request_code in _RECORDS and code == ResponseCode.SUCCESS:
         return {"kind": "records", "text": "", "records": _records(body)}
     if code is None and request_code in _MESSAGE and _number(ext.get(_MESSAGE[RequestCode(request_code)])) & COMPRESSED:
@@ -34,8 +36,8 @@ def body_of(request_code: int | None, code: int | None, body: bytes, ext: dict[s
     return {"kind": "bytes" if text is None else "text", "text": _cut(text or ""), "records": []}
 
 
-def _records(body: bytes) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+def _records(body: bytes) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
     try:
         for message in record.decode_all(body):
             rows.append(
@@ -57,7 +59,7 @@ def _records(body: bytes) -> list[dict[str, Any]]:
 
 
 def _pretty(body: bytes) -> str:
-    """Indented where it is JSON; RocketMQ's maps with objects as keys stay as they are."""
+    """Return JSON with indentation; RocketMQ's maps with objects as keys stay unchanged."""
     try:
         return json.dumps(json.loads(body), ensure_ascii=False, indent=2)
     except ValueError:

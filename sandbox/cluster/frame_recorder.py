@@ -1,12 +1,12 @@
-"""Records the frames on watched links; frames on other links are neither kept nor reported.
+"""Recorder of the frames on watched links; frames on other links are neither kept nor reported.
 
-The taps of the network and of the real ports are set only while a view is open: a view calls `watch` again and again,
-and `KEEP_S` after the last call its link is forgotten.
+The taps of the network and of the real ports are set only while a view is open: a view calls `watch` repeatedly, and
+`KEEP_S` after the last call its link is removed.
 """
 
 from collections import Counter, deque
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.cluster.environment import Network
 from sandbox.cluster.listeners import Listeners
@@ -26,7 +26,7 @@ ASKED_KEPT = 1_024  # requests without an answer yet, on one link
 
 
 class Link(NamedTuple):
-    """The connecting node and the serving node."""
+    """Pair of the connecting node `a` and the serving node `b`."""
 
     a: str
     b: str
@@ -37,13 +37,13 @@ class Link(NamedTuple):
 
     @classmethod
     def of(cls, name: str) -> "Link":
-        """A label may contain a tilde, a server's name may not."""
+        """Parse `a~b`.  A label may contain a tilde, a server's name may not."""
         a, _, b = name.rpartition("~")
         return cls(a, b)
 
 
 class Frame:
-    """One command as it was sent.  An answer sets the outcome of its request."""
+    """Command as it was sent.  An answer sets the outcome of its request."""
 
     __slots__ = (
         "answer",
@@ -85,7 +85,7 @@ class Frame:
 
 
 class Watched:
-    """The frames seen on one link since it is watched."""
+    """Frames recorded on one link while it is watched."""
 
     def __init__(self, link: Link, frames_kept: int) -> None:
         self.link = link
@@ -125,12 +125,12 @@ class Watched:
 
 
 class FrameRecorder:
-    """`name_of` returns the node at an address; None: no node, and its frames are not recorded.
+    """Recorder of frames, by link.  `name_of` returns the node at an address; without a node, nothing is recorded.
 
     In a repeatable run no frame is written to the journal, which must not depend on its readers.
 
-    A tap set by another part is still called.  At most `wire_links` links of `wire_frames` frames of `wire_frame_bytes`
-    bytes are kept, twice that on a busy link.
+    A tap set by another part is still called.  At most `wire_links` links of `wire_frames` frames of
+    `wire_frame_bytes` bytes are kept, twice that on a busy link.
     """
 
     def __init__(
@@ -164,8 +164,8 @@ class FrameRecorder:
     def is_recording(self) -> bool:
         return self._network.tap == self._hear
 
-    def links(self) -> dict[str, dict[str, Any]]:
-        """Open connections between nodes, by link, with the frames seen on watched links."""
+    def links(self) -> dict[str, dict[str, object]]:
+        """Return the open connections between nodes, by link, with the number of frames recorded on watched links."""
         open_now: Counter[Link] = Counter()
         for client, server in self._network.connections():
             a, b = self._name_of(client), self._name_of(server)
@@ -187,20 +187,27 @@ class FrameRecorder:
         return rows
 
     def watch(self, name: str) -> Watched:
-        """Record this link for some seconds more.  Raises ActionRefused (404, 429)."""
+        """Record this link for some more seconds.
+
+        Raises ActionRefused: 404 if no such link is open, 429 if too many are recorded.
+        """
         link = Link.of(name)
         self._forget_lapsed()
         watched = self._watched.get(link)
         if watched is None:
             if name not in self.links():
                 raise ActionRefused(
-                    404, "There is no link {link} now.", "Choose one of the open connections.", field="link", link=name
+                    404,
+                    "Network link {link} does not exist now.",
+                    "Choose one of the open connections.",
+                    field="link",
+                    link=name,
                 )
             if len(self._watched) >= self._limits.wire_links:
                 raise ActionRefused(
                     429,
-                    "Frames of {count} links are recorded already.",
-                    "Close another view and wait ten seconds.",
+                    "Frames of {count} network links are already recorded.",
+                    "Close another view and wait 10 s.",
                     field="link",
                     count=self._limits.wire_links,
                 )
@@ -254,7 +261,10 @@ class FrameRecorder:
             self._hearing = False
 
     def _note(self, sender: str, receiver: str, command: RemotingCommand, data: bytes | None = None) -> None:
-        """`data`: the bytes from a real connection, where the header may be encoded differently."""
+        """Record a command on a watched link.
+
+        `data`: the bytes from a real connection, where the header may be encoded differently.
+        """
         a, b = self._name(sender), self._name(receiver)
         if a is None or b is None:
             return

@@ -1,7 +1,8 @@
-"""The journal read backwards: the newest events that fit a filter, page by page.
+"""Search of the journal backwards: the newest events that match a filter, page by page.
 
-First the entries in memory, then the files.  A page reads at most `LOOK_BYTES` of files and returns where it stopped,
-so that the search for a rare event goes on from there.  Pure functions of entries and files, run by a worker.
+The search reads the entries in memory, then the files.  A page reads at most `LOOK_BYTES` of files and returns where
+it stopped, so that the search for a rare event can continue there.  Pure functions of entries and files, run by a
+worker.
 """
 
 import logging
@@ -9,7 +10,6 @@ import re
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -38,9 +38,10 @@ def look_back(
     most: int,
     newest: Sequence[Entry] = (),
 ) -> LookedBack:
-    """At most `most` rows with `after` < seq < `before`, newest first.
+    """Return at most `most` rows with `after` < seq < `before` that match the filter, newest first.
 
-    `newest`: the newest facts that are no steps, also those older than `memory`; for them no file is read.
+    `newest`: the newest facts that are no steps, also those older than `memory`; a search for facts alone reads no
+    file.
     """
     page = _Page(event_filter, END if before is None else before, max(1, min(most, MOST_ROWS)))
     first_seq = _first_seq(memory, files)
@@ -72,20 +73,20 @@ def look_back(
 
 
 class _Page:
-    """The rows found, and `before`: everything from it on was searched."""
+    """Rows of one page; entries from `before` on have been searched."""
 
     def __init__(self, event_filter: EventFilter, before: int, most: int) -> None:
         self.before = before
         self._wanted = event_filter
         self._most = most
-        self._rows: list[dict[str, Any]] = []
+        self._rows: list[dict[str, object]] = []
         self._at_ms: int | None = None
 
     @property
     def is_full(self) -> bool:
         return len(self._rows) == self._most
 
-    def look(self, seq: int, at_ms: int, row: dict[str, Any] | None) -> None:
+    def look(self, seq: int, at_ms: int, row: dict[str, object] | None) -> None:
         self.before, self._at_ms = seq, at_ms
         if row is not None and self._wanted.fits(row):
             self._rows.append(row)
@@ -104,8 +105,8 @@ def _first_seq(memory: Sequence[Entry], files: Path | None) -> int:
     return memory[0].seq if memory else 0
 
 
-def for_browser(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of the files with its 64-bit numbers as text, as `to_row` makes it from memory."""
+def for_browser(row: dict[str, object]) -> dict[str, object]:
+    """Return a row of the files with its 64-bit numbers as text, like `to_row` of an entry in memory."""
     if row["type"] not in BY_NAME:
         return {**row, "seq": str(row["seq"])}  # written by another version: returned unchanged
     return to_row(from_row(row), longs_as_text=True)

@@ -1,4 +1,4 @@
-"""A sandbox's journal with its files: written every 200 ms, read back for clients that were away longer."""
+"""Journal of a sandbox with its files: written every 200 ms, read back for clients that were away longer."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -26,9 +26,9 @@ MAX_ROWS = 10_000
 
 
 class JournalFiles:
-    """Owns the journal, its segment writer and the timers that flush and write keyframes.
+    """Journal with its segment writer, and the timers that flush and write keyframes.
 
-    Timers run on the machine's clock: flushing goes on while the sandbox's clock stands.
+    Timers run on the machine's clock: flushing continues while the sandbox's clock is stopped.
     """
 
     def __init__(
@@ -63,11 +63,17 @@ class JournalFiles:
         self.journal.keep_in(self._keep)
 
     def on_fact(self, *listeners: Callable[[Entry], None]) -> None:
-        """Call the listeners with every fact as it is written (flow events would come only while the valve is open)."""
+        """Register listeners that are called with every fact as it is written.
+
+        Flow events would arrive only while the journal's valve is open.
+        """
         self._listeners += listeners
 
-    def start(self, draw: Callable[[], Mapping[str, Any]]) -> None:
-        """Write the first keyframe and check again every ten seconds.  `draw` returns the snapshot of a keyframe."""
+    def start(self, draw: Callable[[], Mapping[str, object]]) -> None:
+        """Write the first keyframe, and check every ten seconds for the next.
+
+        `draw` returns the snapshot of a keyframe.
+        """
         self._draw = draw
         self.keyframe()
         self._keyframe_timer = self._wall.call_later(self._config.keyframe_s, self._look)
@@ -82,14 +88,14 @@ class JournalFiles:
         self._grown_bytes = 0
 
     def show(self) -> None:
-        """Hand the written entries to the operating system for a reader; no timer changes."""
+        """Pass the written entries to the operating system for a reader; no timer changes."""
         try:
             self._writer.flush()
         except OSError as error:
             self._complain(error)
 
     def flush(self) -> None:
-        """As `show`, once in a while; on a full disk it is tried again later, nothing is dropped."""
+        """Pass the written entries to the operating system.  On a full disk retry later; no entry is dropped."""
         self._flush_timer = None
         try:
             self._writer.flush()
@@ -117,7 +123,7 @@ class JournalFiles:
             self._writer.abandon()
 
     def abandon(self) -> None:
-        """Close as after a crash: entries not flushed are lost."""
+        """Close as after a crash: entries that were not flushed are lost."""
         self._stop_timers()
         self.journal.keep_in(None)
         self._writer.abandon()
@@ -156,7 +162,7 @@ class JournalFiles:
 
 
 def last_time_ms(directory: Path) -> int:
-    """Sandbox time of the newest entry on disk, 0 when there is none."""
+    """Return the sandbox time of the newest entry on disk in ms, 0 if there is none."""
     path = directory / DIRECTORY
     last_seq = segments.mend_tail(path)
     rows = segments.rows_since(path, last_seq) if last_seq is not None else iter(())
@@ -173,7 +179,7 @@ async def page_of(
     facts_only: bool,
     longs_as_text: bool = True,
 ) -> Entries:
-    """Rows after `after`: from memory if it reaches back so far, else from the files, read by a worker."""
+    """Return rows after seq `after`: from memory if it has them, else from the files, read by a worker."""
     limit = max(1, min(limit, MAX_ROWS))
     path = directory / DIRECTORY
     if journal_files is not None:
@@ -198,8 +204,8 @@ async def page_of(
 def page_from_memory(
     entries: list[Entry], after: int, limit: int, *, first_seq: int, facts_only: bool, longs_as_text: bool
 ) -> Entries:
-    """At most `limit` of `entries`, as rows."""
-    rows: list[dict[str, Any]] = []
+    """Return at most `limit` of `entries` as rows."""
+    rows: list[dict[str, object]] = []
     next_seq = entries[-1].seq + 1 if entries else after + 1
     for entry in entries:
         if facts_only and type(entry.event).__name__ in event_filter.NO_NEWS:
@@ -213,7 +219,7 @@ def page_from_memory(
 
 def _from_files(path: Path, after: int, limit: int, *, facts_only: bool, longs_as_text: bool) -> Entries:
     first_seq = segments.first_seq(path) or 0
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     next_seq = max(after + 1, first_seq)
     for row in segments.rows_since(path, after + 1):
         if not (facts_only and row["type"] in event_filter.NO_NEWS):
@@ -225,9 +231,9 @@ def _from_files(path: Path, after: int, limit: int, *, facts_only: bool, longs_a
     return Entries(first_seq, rows, next_seq)
 
 
-def _bytes_of(fields: Mapping[str, Any], *names: str) -> int:
-    """Return the length of names that a recipe replaces.
+def _bytes_of(fields: Mapping[str, object], *names: str) -> int:
+    """Return the length of the fields that a recipe replaces.
 
-    Without them the same run has its keyframes at the same moments under other names.
+    The caller subtracts it, so the same run under other names has its keyframes at the same times.
     """
     return sum(len(orjson.dumps(fields.get(name))) for name in names)

@@ -1,6 +1,6 @@
-"""The lab in progress in a cluster: folds the journal as it grows and writes the steps that are met.
+"""Lab in progress in a cluster: evaluates the journal as it grows and records the steps that are met.
 
-It goes by the journal's entries alone, not by timers or readers, so executing the actions again writes the same.
+It depends on the journal's entries alone, not on timers or readers, so executing the actions again writes the same.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,10 @@ ALWAYS = frozenset({"StartLab", "AnswerStep", "TakeHint", "RestartLab", "SetRate
 
 
 class LabProgress:
-    """`attempt` is None while no lab was started.  The record keeps where it began and how many there were."""
+    """Progress of the current lab.  `attempt` is None if no lab was started.
+
+    The record keeps where the attempt began and how many attempts there were.
+    """
 
     @classmethod
     def beside(cls, cluster: Cluster) -> "LabProgress":
@@ -33,7 +36,7 @@ class LabProgress:
         self.attempt: Attempt | None = None
 
     def resume(self) -> None:
-        """After sleep: fold again what the files have of the attempt."""
+        """Rebuild the attempt after sleep, from the entries in the journal's files."""
         kept = self._cluster.record.lab
         if kept:
             self._cluster.journal_files.show()
@@ -48,7 +51,7 @@ class LabProgress:
             )
 
     def begin(self, lab: str, attempt: int, began: int, *, exam: bool) -> None:
-        """`began`: the seq of its LabStarted, which is the journal's newest entry."""
+        """Start an attempt.  `began`: the seq of its LabStarted, which is the journal's newest entry."""
         record = self._cluster.record
         attempts = {**record.lab.get("attempts", {}), lab: attempt}
         record.lab = {"lab": lab, "seed": record.seed, "began": began, "attempts": attempts, "exam": exam}
@@ -59,16 +62,19 @@ class LabProgress:
         return int(self._cluster.record.lab.get("attempts", {}).get(lab, 0))
 
     def current(self, lab: str) -> Attempt:
-        """Up to the journal's newest entry.  Raises ActionRefused (409) when this lab is not in progress."""
+        """Return the attempt, up to the journal's newest entry.
+
+        Raises ActionRefused (409) if this lab is not in progress.
+        """
         self.catch_up()
         if self.attempt is None or self.attempt.lab.slug != lab:
-            raise ActionRefused(409, "Lab {lab} is not in progress here.", "Start it in a new sandbox.", lab=lab)
+            raise ActionRefused(409, "Lab {lab} is not in progress here.", "Start the lab in a new sandbox.", lab=lab)
         return self.attempt
 
     def seq_of(self, action: Action) -> int | None:
-        """Return the seq of the `ActionTaken` of an answer received before, whose receipt is then sent again.
+        """Return the seq of the `ActionTaken` of an answer that was received before, else None.
 
-        Raises ActionRefused (409): its key is another answer's.
+        Its receipt is then sent again.  Raises ActionRefused (409) if its key belongs to another answer.
         """
         if not isinstance(action, AnswerStep) or not action.key:
             return None
@@ -78,7 +84,10 @@ class LabProgress:
         return self.attempt.receipts.seq_of(fields_of(action))
 
     def catch_up(self) -> None:
-        """Fold what was written since; outcomes are written by the turn that each entry calls for."""
+        """Evaluate the entries written since the last call.
+
+        Outcomes are written by the turn that each entry requests.
+        """
         if self.attempt is None:
             return
         for entry in self._cluster.journal.since(self._next):
@@ -86,24 +95,24 @@ class LabProgress:
         self._next = self._cluster.journal.next_seq
 
     def check_alone(self) -> None:
-        """Raises ActionRefused (409) while a lab is in progress: external clients are not for it."""
+        """Raise ActionRefused (409) while a lab is in progress, because external clients must not take part in it."""
         if self.attempt is not None and not self.attempt.finished:
             raise ActionRefused(
                 409,
-                "Lab {lab} is in progress, and with a client on the wire it could not be repeated.",
-                "Finish it, or open the ports of another sandbox.",
+                "Lab {lab} is in progress. With an external client, it could not be replayed.",
+                "Finish the lab, or open the ports of another sandbox.",
                 lab=self.attempt.lab.number,
             )
 
     def check_allowed(self, action: str) -> None:
-        """Raises ActionRefused (403) for what the lab in progress does not allow."""
+        """Raise ActionRefused (403) if the lab in progress does not allow the action."""
         attempt = self.attempt
         if attempt is None or attempt.finished or action in ALWAYS or action in attempt.lab.allowed:
             return
         raise ActionRefused(
             403,
-            "Lab {lab} does without {action}.",
-            "It needs: {allowed}.",
+            "Lab {lab} does not use {action}.",
+            "The lab uses: {allowed}.",
             lab=attempt.lab.number,
             action=action,
             allowed=", ".join(sorted(attempt.lab.allowed)),

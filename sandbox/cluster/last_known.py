@@ -1,4 +1,4 @@
-"""The state of a broker when its process ended: snapshots show it, with its time, until the broker runs again."""
+"""State of a broker when its process ended.  Snapshots show it, with its time, until the broker runs again."""
 
 from typing import Any, NamedTuple
 
@@ -9,18 +9,18 @@ PERM_READ = 4
 
 
 class LastKnown(NamedTuple):
-    """Saved in `sandbox.json`, as the server may end before the broker starts again."""
+    """Last state of a broker.  Saved in `sandbox.json`, because the server may end before the broker starts again."""
 
     at_ms: int  # of the sandbox's clock
     state: str  # stopped, killed, power_cut
     topics: dict[str, dict[str, Any]]  # name → permission, read_queues, write_queues, ends [[min, max]] by queue
     groups: dict[str, dict[str, dict[str, list[int | None]]]]  # group → topic → queue → [committed, its store time]
     locking: list[str]  # groups that held locks, which were lost with the memory
-    settings: dict[str, dict[str, Any]] | None = None  # group → its row in RocketMQ's table; None: not known
+    settings: dict[str, dict[str, object]] | None = None  # group → its row in RocketMQ's table; None: not known
     delays: dict[str, int] | None = None  # delay level → offset; None: not known
 
     def read_queues(self, topic: str) -> int:
-        """Read queues of the topic; 0 for an unknown or unreadable one."""
+        """Return the number of read queues of the topic; 0 if it is unknown or not readable."""
         config = self.topics.get(topic)
         return config["read_queues"] if config is not None and config["permission"] & PERM_READ else 0
 
@@ -29,13 +29,13 @@ class LastKnown(NamedTuple):
         return low, high
 
     def committed(self, group: str, mq: MessageQueue) -> tuple[int | None, int | None]:
-        """The offset, and when the message there was stored; None: no offset, no message."""
+        """Return the committed offset and the store time of the message there; None if unknown."""
         offset, stored_ms = self.groups.get(group, {}).get(mq.topic, {}).get(str(mq.queue_id), (None, None))
         return offset, stored_ms
 
 
 def last_known(broker: Broker, state: str, at_ms: int) -> LastKnown:
-    """Read before the store is closed."""
+    """Read a broker's last state, before its store is closed."""
     store = broker.store
     topics = {
         name: {

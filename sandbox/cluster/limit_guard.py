@@ -1,4 +1,4 @@
-"""Checks limits: a request beyond a limit is refused, and the journal gets an event."""
+"""Checks of limits: an action beyond a limit is refused, and the journal gets an event."""
 
 from collections.abc import Callable
 from typing import NoReturn
@@ -11,9 +11,9 @@ from sandbox.kernel.throttle import Throttle
 
 _HINTS = {
     "topics": "Delete a topic you no longer need.",
-    "queues_per_topic": "Ask for fewer queues.",
-    "queues": "Delete a topic, or ask for fewer queues.",
-    "groups": "Join a group that exists.",
+    "queues_per_topic": "Request fewer queues.",
+    "queues": "Delete a topic, or request fewer queues.",
+    "groups": "Join an existing group.",
     "members": "Remove a consumer first.",
     "producers": "Remove a producer first.",
     "messages_per_send": "Send in smaller portions.",
@@ -21,7 +21,10 @@ _HINTS = {
 
 
 class LimitGuard:
-    """Writes at most one event per limit and second.  It stands for an action that was refused: `position` is its."""
+    """Checks of limits, with at most one event per limit and second.
+
+    The event takes the place of the refused action: it has the action's `position`.
+    """
 
     def __init__(self, wall: Clock, journal: Journal, position: Callable[[], Position | None]) -> None:
         self._position = position
@@ -30,7 +33,7 @@ class LimitGuard:
         self._reports = Throttle(1)
 
     def check(self, limit: str, value: int, allowed: int, subject: str) -> None:
-        """Raises ActionRefused (422) when `value` is more than `allowed`."""
+        """Raise ActionRefused (422) if `value` is more than `allowed`."""
         if value > allowed:
             self.refuse(limit, value, allowed, subject)
 
@@ -39,7 +42,7 @@ class LimitGuard:
             self._journal.write(LimitReached(limit, value, allowed, subject), came=self._position())
         raise ActionRefused(
             422,
-            "The limit of {limit} is {allowed}; this would make {value}.",
+            "The limit of {limit} is {allowed}; this request would reach {value}.",
             _HINTS.get(limit, ""),
             limit=limit.replace("_", " "),
             allowed=allowed,

@@ -1,4 +1,4 @@
-"""Links between nodes of a sandbox that were cut or slowed.
+"""Cut and slowed links between nodes of a sandbox.
 
 A link is a pair of names (`control.actions.faults`); the network uses addresses.  Each direction has its own state.
 While all links are normal the network has no gate and no delay, and is as fast as without faults.
@@ -18,7 +18,7 @@ Way = tuple[str, str]  # from, to
 
 
 class LinkState(NamedTuple):
-    """One direction.  `delay_ms` 0: not slowed."""
+    """State of one direction of a link.  `delay_ms` 0: not slowed."""
 
     cut: bool = False
     delay_ms: int = 0
@@ -28,7 +28,7 @@ WHOLE = LinkState()
 
 
 class Links:
-    """`name_of` returns the node at an address (`ip:port`); None: no node."""
+    """Links with faults.  `name_of` returns the node at an address (`ip:port`), None if none has it."""
 
     def __init__(self, network: Network, journal: Journal, name_of: Callable[[str], str | None]) -> None:
         self._network = network
@@ -41,10 +41,10 @@ class Links:
         return self._ways.get((a, b), WHOLE)
 
     def check_room(self, a: str, b: str) -> None:
-        """Raises ActionRefused (429) when too many links are not normal already."""
+        """Raise ActionRefused (429) if too many links have faults already."""
         if len({_pair(way) for way in self._ways} - {_pair((a, b))}) >= MAX_LINKS:
             raise ActionRefused(
-                429, "Something is wrong with {count} links already.", "Heal some first.", count=MAX_LINKS
+                429, "{count} network links already have faults.", "Heal some network links first.", count=MAX_LINKS
             )
 
     def cut(self, a: str, b: str, *, one_way: bool) -> None:
@@ -65,12 +65,12 @@ class Links:
             self.heal(a, b)
 
     def rename(self, names: dict[str, str]) -> None:
-        """Links stay with their machines when nodes get other names."""
+        """Rename nodes; the links stay with their machines."""
         self._ways = {(names.get(a, a), names.get(b, b)): state for (a, b), state in self._ways.items()}
 
     def rows(self) -> list[dict[str, Any]]:
-        """Catalogue 9: one row per link, or one per direction where they differ; sorted."""
-        rows: list[dict[str, Any]] = []
+        """Return one row per link, or one per direction if the directions differ; sorted (catalogue 9)."""
+        rows: list[dict[str, object]] = []
         for a, b in sorted({_pair(way) for way in self._ways}):
             forth, back = self.state(a, b), self.state(b, a)
             if forth == back:
@@ -82,7 +82,7 @@ class Links:
         return rows
 
     def restore(self, rows: list[dict[str, Any]]) -> None:
-        """From `rows` as they were before sleep; writes no event."""
+        """Restore the links from `rows` after sleep, without an event."""
         for row in rows:
             state = LinkState(cut=row["state"] == "cut", delay_ms=row["delay_ms"])
             self._set(row["a"], row["b"], state, one_way=row["one_way"])
@@ -110,5 +110,5 @@ def _pair(way: Way) -> Way:
     return way if way[0] <= way[1] else (way[1], way[0])
 
 
-def _row(a: str, b: str, state: LinkState, *, one_way: bool) -> dict[str, Any]:
+def _row(a: str, b: str, state: LinkState, *, one_way: bool) -> dict[str, object]:
     return {"a": a, "b": b, "state": "cut" if state.cut else "delayed", "one_way": one_way, "delay_ms": state.delay_ms}

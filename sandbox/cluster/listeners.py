@@ -1,6 +1,6 @@
-"""The ports of a sandbox: external clients reach its nodes by real sockets while the ports are open.
+"""Ports of a sandbox: external clients reach its nodes by real sockets while the ports are open.
 
-One port per node, at the node's own address; with one broker and one name server the broker's port serves both.  The
+Each node has one port at its own address; with one broker and one name server the broker's port serves both.  The
 port of a node closes when the node goes down and opens when it starts.
 """
 
@@ -27,11 +27,11 @@ from sandbox.transport.tcp_server import TcpServer
 
 log = logging.getLogger(__name__)
 
-TAKEN = "Port {port} of this machine is taken by another program: {why}."
+TAKEN = "Port {port} of this machine is used by another program: {why}."
 
 
 class Port:
-    """One address, and what listens there.  `trouble`: the operating system's error text when nothing does."""
+    """Address with the node that listens there.  `trouble`: the operating system's error text if none can listen."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -42,9 +42,9 @@ class Port:
 
 
 class Listeners:
-    """Opened and closed by the owner; nodes call `up` and `down`.
+    """Ports of a sandbox, opened and closed by its owner; nodes call `up` and `down`.
 
-    `pin` is called when the ports open and with each connection: an external client's clock cannot be scaled.
+    `pin` is called when the ports open and with each connection, because an external client's clock cannot be scaled.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Listeners:
     # Called by nodes.
 
     def up(self, address: str, node: NodeListener) -> None:
-        """A node's process runs."""
+        """Register a node whose process runs, and open its port if the ports are open."""
         self._nodes[address] = node
         if isinstance(node, NameServer):
             self._last_name_server = node
@@ -96,12 +96,13 @@ class Listeners:
     async def open(self) -> None:
         """Open every port, or none.
 
-        Raises ActionRefused (409): other machines would reach it without keys, a port is taken, no sockets here.
+        Raises ActionRefused (409) if other machines would reach a port without keys, a port is taken, or the
+        environment has no sockets.
         """
         if not self.access.is_on:
             self._check_loopback()
         if not self._environment.has_sockets:
-            raise ActionRefused(409, "In simulated time there are no sockets.", "Start a sandbox on a server.")
+            raise ActionRefused(409, "Simulated time has no sockets.", "Start a sandbox on a server.")
         was_open, self.is_open = self.is_open, True
         for port in self.ports.values():
             await self._settle(port)
@@ -120,25 +121,28 @@ class Listeners:
             self._pin(True)
 
     async def close(self) -> None:
-        """End every connection; returns when no socket is left."""
+        """Close all ports and connections; return when no socket is left."""
         self.is_open = False
         busy = [port for port in self.ports.values() if port.server is not None or port.turn.locked()]
         if busy:
             await asyncio.gather(*(self._settle(port) for port in busy))
 
     def crash(self) -> None:
-        """As when the server is killed; sockets close in the next turns."""
+        """Close all ports as when the server is killed; sockets close in the next turns."""
         if self.is_open:
             self._spawn(self.close())
 
     def admit_without_keys(self) -> None:
-        """From the next request on.  Raises ActionRefused (409) while other machines reach an open port."""
+        """Require no keys from the next request on.
+
+        Raises ActionRefused (409) while other machines reach an open port.
+        """
         if self.is_open:
             self._check_loopback()
         self.access.set(None)
 
     def listens(self, address: str) -> bool:
-        """Return whether a real socket is open at the address."""
+        """Return True if a real socket is open at the address."""
         port = self.ports.get(address if address != self.shared else next(iter(self.ports)))
         return port is not None and port.server is not None
 
@@ -158,7 +162,7 @@ class Listeners:
         task.add_done_callback(self._tasks.discard)
 
     async def _settle(self, port: Port) -> None:
-        """Open or close the port until it fits the state of its node."""
+        """Open or close the port until it matches the state of its node."""
         async with port.turn:
             port.trouble = None
             while port.serving is not (requested := self._wanted(port.address)):
@@ -193,7 +197,7 @@ class Listeners:
 
     @property
     def is_beyond_loopback(self) -> bool:
-        """True if other machines reach its ports when they are open."""
+        """True if other machines can reach the ports when they are open."""
         return any(not _is_loopback(address) for address in self.ports)
 
     def _check_loopback(self) -> None:
@@ -201,8 +205,8 @@ class Listeners:
             if not _is_loopback(address):
                 raise ActionRefused(
                     409,
-                    "{address} is open to other machines, and nobody has to sign.",
-                    "Make access keys first: only 127.0.0.1 can be open without them.",
+                    "{address} is open to other machines without authentication.",
+                    "Create access keys first. Without them, only 127.0.0.1 can be open.",
                     address=address,
                 )
 

@@ -1,8 +1,7 @@
-"""The record of a new sandbox: its seed, its nodes and their permanent addresses."""
+"""Record of a new sandbox: its seed, its nodes and their permanent addresses."""
 
 from collections.abc import Iterator
 from hashlib import sha256
-from typing import Any
 
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.presets import preset_of
@@ -22,14 +21,14 @@ def new_record(
     preset: str,
     seed: str | int | None,
     changes: dict[str, object] | None,
-    limits: dict[str, Any] | None,
+    limits: dict[str, object] | None,
     config: HostConfig,
     ports_taken: set[int],
     now_ms: int,
 ) -> SandboxRecord:
-    """Without a `seed` it is made from the name and the time.
+    """Create the record of a new sandbox.  Without a `seed`, one is derived from the name and the time.
 
-    Raises ActionRefused (422) for an unknown template, preset or key, (503) where there are not enough ports.
+    Raises ActionRefused (422) for an unknown template, preset or key, (503) if too few ports are free.
     """
     chosen = template_of(template)
     all_changes = {**chosen.changes, **(changes or {})}
@@ -52,7 +51,10 @@ def new_record(
 
 
 def with_own_addresses(nodes: list[NodeRecord], config: HostConfig, ports_taken: set[int]) -> list[NodeRecord]:
-    """Add own addresses to a run's copy, whose records name the original's.  Raises ActionRefused (503)."""
+    """Return the nodes of a copied run, whose records have the original's addresses, with addresses of their own.
+
+    Raises ActionRefused (503) if too few ports are free.
+    """
     addresses = _free_addresses(config, ports_taken | {port_of(node.address) for node in nodes})
     return [node._replace(own=next(addresses)) for node in nodes]
 
@@ -60,7 +62,7 @@ def with_own_addresses(nodes: list[NodeRecord], config: HostConfig, ports_taken:
 def highest_port(template: str, first: int) -> int:
     """Return the highest port of a sandbox whose ports begin at `first`.
 
-    Raises ActionRefused (422) for an unknown template.
+    Raises ActionRefused (422) if the template is unknown.
     """
     chosen = template_of(template)
     return first + PORT_STEP * (len(chosen.brokers) + chosen.name_servers - 1) + 1
@@ -71,7 +73,7 @@ def port_of(address: str) -> int:
 
 
 def _free_addresses(config: HostConfig, ports_taken: set[int]) -> Iterator[str]:
-    """Raises ActionRefused (503) when no port is left."""
+    """Yield free addresses.  Raises ActionRefused (503) when no port is left."""
     ports = range(config.first_port, config.last_port, PORT_STEP)
     for port in ports:
         if port not in ports_taken:
@@ -80,7 +82,7 @@ def _free_addresses(config: HostConfig, ports_taken: set[int]) -> Iterator[str]:
         raise ActionRefused(
             503,
             "This server has ports {first} to {last}, too few for a sandbox.",
-            "Ask the host for a lower QUEUEVIZ_FIRST_PORT.",
+            "Ask the server administrator for a lower QUEUEVIZ_FIRST_PORT.",
             first=config.first_port,
             last=config.last_port - 1,
         )
@@ -88,11 +90,11 @@ def _free_addresses(config: HostConfig, ports_taken: set[int]) -> Iterator[str]:
 
 
 def _seed_of(slug: str, now_ms: int) -> str:
-    """Recipes and recordings hold it: the sandbox's address cannot be read from it."""
+    """Return a seed from which the sandbox's name cannot be read, because recipes and recordings contain it."""
     return sha256(f"{slug} {now_ms}".encode()).hexdigest()[:SEED_CHARS]
 
 
 def _name_and_id(node: str) -> tuple[str, int]:
-    """`broker-a.1` is slave 1 of `broker-a`."""
+    """Split a node name into broker name and id: `broker-a.1` is slave 1 of `broker-a`."""
     name, _, broker_id = node.partition(".")
     return name, int(broker_id or 0)

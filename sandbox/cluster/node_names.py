@@ -1,4 +1,4 @@
-"""Node names: by address, and by what a user entered."""
+"""Lookup of node names, by address and by user input."""
 
 from sandbox.cluster import console
 from sandbox.cluster.actors.actors import Actors, slot_of_ip
@@ -7,7 +7,7 @@ from sandbox.kernel.errors import ActionRefused
 
 
 class NodeNames:
-    """Name servers and brokers by `ns-1`, `broker-a`, `broker-a.1`; clients by their actor's label, which stays.
+    """Names of nodes: servers by `ns-1`, `broker-a`, `broker-a.1`; clients by their actor's permanent label.
 
     Clients that share a process share its node.
     """
@@ -17,7 +17,7 @@ class NodeNames:
         self._actors = actors
 
     def name_of(self, address: str) -> str | None:
-        """The node at `ip:port`; None: no node."""
+        """Return the name of the node at `ip:port`; None if there is none."""
         server = self._nodes.name_at(address)
         if server is not None:
             return server
@@ -28,7 +28,7 @@ class NodeNames:
         return next((label for label, actor in self._actors.by_label.items() if actor.slot == slot), None)
 
     def node(self, field: str, wished: str) -> str:
-        """The name of the node a user entered.  Raises ActionRefused (422) when there is none."""
+        """Return the name of the node that a user entered.  Raises ActionRefused (422) if it does not exist."""
         if wished in self._nodes.names() or wished == console.LABEL:
             return wished
         actor = self._actors.by_label.get(wished) or next(
@@ -37,8 +37,8 @@ class NodeNames:
         if actor is None:
             raise ActionRefused(
                 422,
-                "There is no node {node} inside this sandbox.",
-                "Nodes are: {known}.",
+                "Node {node} does not exist in this sandbox.",
+                "Available nodes: {known}.",
                 field=field,
                 node=wished,
                 known=", ".join(self.names()),
@@ -48,11 +48,11 @@ class NodeNames:
         return actor.label
 
     def names(self) -> list[str]:
-        """Every node a link can end at."""
+        """Return every node that a link can connect."""
         return [*self._nodes.names(), *sorted(self._actors.by_label)]
 
     def talk(self, a: str, b: str) -> bool:
-        """Return whether the two ever connect.
+        """Return True if the two nodes ever connect.
 
         Name servers and clients do not connect among themselves, and brokers only within their own name.
         """

@@ -1,4 +1,4 @@
-"""The servers of a sandbox: name servers and brokers, each with its permanent address."""
+"""Servers of a sandbox: name servers and brokers, each with its permanent address."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ class NameServerNode:
 
 
 class Nodes:
-    """All servers of one sandbox, in the order of their records."""
+    """Servers of one sandbox, in the order of their records."""
 
     def __init__(self, records: list[NodeRecord], context: Context) -> None:
         self._records = records
@@ -60,9 +60,10 @@ class Nodes:
             node.slave_id_of, node.has_slave = self._slave_id_of, node.name in with_slaves
 
     def start(self) -> None:
-        """Masters before their slaves, which find them by the name servers; nodes that were down stay down.
+        """Start all nodes that were not down: name servers, masters, then slaves.
 
-        One whose tables cannot be read stays down alone.
+        Slaves find their masters by the name servers.  A broker whose tables cannot be read stays down; the others
+        start.
         """
         for name_server in self.name_servers:
             name_server.start()
@@ -71,7 +72,7 @@ class Nodes:
                 broker.try_start()
 
     def stop(self) -> None:
-        """Stop cleanly, slaves first; a hung node is killed."""
+        """Stop all nodes cleanly, slaves first; a hung node is killed."""
         for broker in reversed(self._masters_first()):
             if broker.state == "hung":
                 broker.kill()
@@ -96,14 +97,14 @@ class Nodes:
         return sorted(self.brokers, key=lambda node: not node.is_master)
 
     def power_cut(self, node: BrokerNode) -> None:
-        """Cut a broker's power.  A slave's messages were confirmed by its master, if that one runs."""
+        """Cut a broker's power.  A slave's messages count as confirmed by its master, if that runs."""
         master = next((each for each in self.masters() if each.name == node.name and each is not node), None)
         node.power_cut(None if master is None else master.running.store.unanswered)
 
     def promote(self, slave: BrokerNode) -> dict[str, str]:
         """Stop `slave`, to be started as master; its master, which is down, becomes its slave.
 
-        Returns the changed names, old → new.
+        Return the changed names, old → new.
         """
         master = self.broker(slave.name)
         slave.stop()
@@ -117,24 +118,24 @@ class Nodes:
             node.record = self._records[at] = node.record._replace(broker_id=broker_id, home=node.record.directory)
 
     def broker(self, name: str, broker_id: int = 0) -> BrokerNode:
-        """Raises ActionRefused (404)."""
+        """Return the broker with this name and id.  Raises ActionRefused (404) if it does not exist."""
         for node in self.brokers:
             if (node.name, node.record.broker_id) == (name, broker_id):
                 return node
-        raise ActionRefused(404, "There is no broker {broker}.", field="broker", broker=name)
+        raise ActionRefused(404, "Broker {broker} does not exist.", field="broker", broker=name)
 
     def find(self, name: str) -> BrokerNode | None:
-        """The broker called `name` (`broker-a`, `broker-a.1`)."""
+        """Return the broker with this node name (`broker-a`, `broker-a.1`), or None."""
         return next((node for node in self.brokers if node.node == name), None)
 
     def masters(self) -> list[BrokerNode]:
-        """Masters that run, by name."""
+        """Return the running masters, by name."""
         return sorted(
             (node for node in self.brokers if node.broker is not None and node.is_master), key=lambda node: node.name
         )
 
     def down_masters(self) -> dict[str, LastKnown]:
-        """The last known state of masters that are down, by name."""
+        """Return the last known state of masters that are down, by name."""
         return {
             node.name: node.last_known
             for node in sorted(self.brokers, key=lambda node: node.name)
@@ -142,7 +143,7 @@ class Nodes:
         }
 
     def slave_of(self, name: str) -> BrokerNode | None:
-        """A running slave of it, the lowest id first."""
+        """Return the running slave of a broker with the lowest id, or None."""
         slaves = [node for node in self.brokers if node.name == name and not node.is_master and node.broker is not None]
         return min(slaves, key=lambda node: node.record.broker_id, default=None)
 
@@ -157,7 +158,7 @@ class Nodes:
                 node.stay_down(LastKnown(*known[node.record.directory]))
 
     def skews(self) -> dict[str, int]:
-        """Clock errors in ms, by directory; correct clocks are left out."""
+        """Return the clock errors in ms, by directory; correct clocks are omitted."""
         return {node.record.directory: node.clock.skew_ms for node in self.brokers if node.clock.skew_ms}
 
     def skew(self, skews: dict[str, int]) -> None:
@@ -165,27 +166,27 @@ class Nodes:
             node.clock.skew_ms = skews.get(node.record.directory, 0)
 
     def lock_lives(self) -> dict[str, int]:
-        """Expiry of brokers' locks, ms, by directory; unchanged ones are left out."""
+        """Return the lock expiry of brokers in ms, by directory; defaults are omitted."""
         return {node.record.directory: node.lock_life_ms for node in self.brokers if node.lock_life_ms is not None}
 
     def keep_locks(self, lives: dict[str, int]) -> None:
-        """Applies from their next start on."""
+        """Set the lock expiry of brokers, from their next start on."""
         for node in self.brokers:
             node.lock_life_ms = lives.get(node.record.directory)
 
     def name_server(self, name: str) -> NameServerNode:
-        """Raises ActionRefused (404)."""
+        """Return the name server with this name.  Raises ActionRefused (404) if it does not exist."""
         for node in self.name_servers:
             if node.name == name:
                 return node
-        raise ActionRefused(404, "There is no name server {name_server}.", field="name_server", name_server=name)
+        raise ActionRefused(404, "Name server {name_server} does not exist.", field="name_server", name_server=name)
 
     def names(self) -> list[str]:
-        """Name servers, then brokers."""
+        """Return the names of the name servers, then of the brokers."""
         return [*(node.name for node in self.name_servers), *(node.node for node in self.brokers)]
 
     def name_at(self, address: str) -> str | None:
-        """The node that listens at `ip:port`, or whose own connections come from it."""
+        """Return the node that listens at `ip:port`, or whose own connections come from it; else None."""
         for server in self.name_servers:
             if address in (server.record.address, server.record.own):
                 return server.name

@@ -1,4 +1,4 @@
-"""Notices shown to all viewers of a sandbox, beside the reason why it does not run."""
+"""Notices for all viewers of a sandbox, in addition to the reason why it does not run."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -7,23 +7,23 @@ from sandbox.store.json_files import WHYS, TableRead
 from sandbox.store.results import RecoveryReport
 
 LOG_CUT = (
-    "The commit log of {broker} could not be read from byte {offset} on when it was opened. It ends there now, "
-    "as RocketMQ ends it: {bytes} bytes were cut off."
+    "The commit log of {broker} was not readable from byte {offset} on when it was opened. As in RocketMQ, it "
+    "now ends there: {bytes} bytes were cut off."
 )
 
 TABLE_DAMAGED = (
-    "{broker} does not start, as RocketMQ would not: {file} {why}, and no other copy of its table {table} "
-    "can be read. Put a whole file in its place and start {broker}, or accept the loss of {table} on the "
-    "page Topology."
+    "{broker} does not start, as in RocketMQ: {file} {why}, and no other copy of its table {table} is readable. "
+    "Replace the file and start {broker}, or accept the loss of {table} on the Topology page."
 )
-FROM_BACKUP = "{broker} took the backup of {file}, which {why}. Changes since the backup are lost."
-NO_BACKUP = (
-    "{broker} started with an empty table {table}, as RocketMQ would: {file} {why}, and there is no backup of it."
-)
+FROM_BACKUP = "{broker} loaded the backup of {file}, which {why}. Changes since the backup are lost."
+NO_BACKUP = "{broker} started with an empty table {table}, as in RocketMQ: {file} {why}, and it has no backup."
 
 
 class Notice(NamedTuple):
-    """A sentence in English; translations fill `pattern` with `values`.  `dismissible`: by its owner."""
+    """Notice as an English sentence; translations fill `pattern` with `values`.
+
+    `dismissible`: the owner can remove it.
+    """
 
     pattern: str
     values: dict[str, Any]
@@ -31,7 +31,7 @@ class Notice(NamedTuple):
 
 
 def note_cut(cuts: dict[str, dict[str, int]], node: str, report: RecoveryReport) -> None:
-    """Add a cut of a log to the earlier ones: the offset stays that of the first, the bytes are summed."""
+    """Add the truncation of a log to the earlier ones: the smallest offset counts, the bytes are summed."""
     before = cuts.get(node, {"offset": report.end_offset, "bytes": 0})
     cuts[node] = {"offset": min(before["offset"], report.end_offset), "bytes": before["bytes"] + report.truncated_bytes}
 
@@ -42,7 +42,7 @@ def of_cuts(cuts: dict[str, dict[str, int]]) -> list[Notice]:
 
 
 def of_damaged(node: str, reads: Sequence[TableRead]) -> list[Notice]:
-    """Return a notice for each damaged table of a broker that does not start.  `why` is translated by itself."""
+    """Return a notice for each damaged table of a broker that does not start.  `why` is translated separately."""
     return [
         Notice(
             TABLE_DAMAGED, {"broker": node, "table": read.name, "file": read.first.path, "why": WHYS[read.first.why]}
@@ -52,7 +52,7 @@ def of_damaged(node: str, reads: Sequence[TableRead]) -> list[Notice]:
 
 
 def note_tables(kept: dict[str, dict[str, list[str]]], node: str, reads: Sequence[TableRead]) -> None:
-    """Source, file and its fault, by node and table, of tables that were read from a backup or lost."""
+    """Record tables that were read from a backup or lost: by node and table, the source, the file and its fault."""
     for read in reads:
         if read.source != "damaged":
             kept.setdefault(node, {})[read.name] = [read.source, read.unread[0].path, read.unread[0].why]

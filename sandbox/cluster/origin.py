@@ -1,4 +1,4 @@
-"""The origin of a repeatable sandbox: `origin.json`, written once."""
+"""Origin of a repeatable sandbox: `origin.json`, written once."""
 
 from dataclasses import asdict, fields
 from hashlib import sha256
@@ -20,7 +20,7 @@ OF_THE_RUN = ("keyframe_s", "remember_s", "journal_write_s")  # of a host's conf
 
 
 class Origin(NamedTuple):
-    """`record`: the first `sandbox.json`, as it was."""
+    """Conditions at a sandbox's creation.  `record`: the first `sandbox.json`, unchanged."""
 
     record: dict[str, Any]
     config: HostConfig
@@ -28,7 +28,7 @@ class Origin(NamedTuple):
 
 
 def save_origin(directory: Path, config: HostConfig) -> None:
-    """To be called when `sandbox.json` was written for the first time."""
+    """Write `origin.json`.  Call this after `sandbox.json` was written for the first time."""
     record = orjson.loads((directory / FILE_NAME).read_bytes())
     write_origin(directory, Origin(record, config, physical_memory_bytes()))
 
@@ -45,7 +45,10 @@ def write_origin(directory: Path, origin: Origin) -> None:
 
 
 def load_origin(directory: Path) -> Origin:
-    """Raises CorruptRecord when it cannot be read, FileNotFoundError when there is none."""
+    """Return the origin stored in `directory`.
+
+    Raises CorruptRecord if it cannot be read, FileNotFoundError if it does not exist.
+    """
     try:
         values = orjson.loads((directory / ORIGIN_NAME).read_bytes())
         if values["format"] != FORMAT:
@@ -59,7 +62,7 @@ def load_origin(directory: Path) -> Origin:
 
 
 def conditions_of(config: HostConfig, host: str) -> str:
-    """Return a digest of the settings that a sandbox's run depends on; `host`: that of its addresses."""
+    """Return a digest of the settings that a sandbox's run depends on; `host` is the host of its addresses."""
     settings = {name: getattr(config, name) for name in OF_THE_RUN}
     return sha256(
         orjson.dumps([host, settings, asdict(config.sandbox_limits)], option=orjson.OPT_SORT_KEYS)

@@ -1,7 +1,7 @@
-"""The environment of a repeatable sandbox: a virtual loop of its own over real files.
+"""Environment of a repeatable sandbox: a virtual loop of its own over real files.
 
-The machine's speed never changes the run.  A flush takes a virtual time drawn from the seed; its system call runs on a
-thread.  Until the call is done, virtual time does not go past the moment in which its result is due.
+The machine's speed never changes the run.  A flush takes a virtual time drawn from the seed; its system call runs on
+a thread.  Until the call is done, virtual time does not pass the time at which its result is due.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class Late(NamedTuple):
 
 
 class PacedEnvironment:
-    """The environment of one sandbox from wake to sleep.
+    """Environment of one sandbox from wake to sleep.
 
     The owner of `loop` runs it forward, but not while it `waits`.  `outside`: see `Environment`.  `wall_ms` is the
     machine's time at the beginning; from there on its clock is virtual.
@@ -73,21 +73,21 @@ class PacedEnvironment:
     # Time, for the owner of the loop.
 
     def run_some(self, until_ms: int, may_go_on: Callable[[], bool]) -> bool:
-        """Run what is due until then; False: there is more to do, or work of a thread is waited for."""
+        """Run what is due until `until_ms`; return False if more is due or a thread's work is awaited."""
         reached = self.sim.run_some(until_ms / 1000, lambda: may_go_on() and not self.waits)
         if reached:
             self._moved_ms = until_ms
         return reached
 
     def move_to(self, until_ms: int) -> None:
-        """Let time pass up to `until_ms`, if nothing happens before."""
+        """Advance virtual time to `until_ms`, unless something is due before."""
         due_s = self.sim.next_time()
         if until_ms > self.sim.time() * 1000 and (due_s is None or due_s > until_ms / 1000):
             self.sim.move_to(until_ms / 1000)
             self._moved_ms = until_ms
 
     def run_to(self, position: Position, goes_on: Callable[[], bool]) -> bool:
-        """Be where something came from outside; False: `goes_on` said no on the way."""
+        """Run to the position of an input from outside; return False if `goes_on` returned False on the way."""
         while self.sim.turns < position.turn:
             if not goes_on():
                 return False
@@ -103,13 +103,13 @@ class PacedEnvironment:
         return due_s is not None and any(late.at_s <= due_s and not late.future.done() for late in self._late)
 
     def check(self) -> None:
-        """It has no sockets."""
+        """Do nothing: this environment has no sockets."""
 
     def position(self) -> Position | None:
-        """None inside of a turn: what happens there comes from the run itself.
+        """Return the current position in the run; None inside a turn, whose actions come from the run itself.
 
-        Its millisecond is the loop's own: where slices end before they reach their target, that of the last target is
-        long past, and a run that is executed again would stop there.
+        The millisecond is at least the loop's own.  If time slices end before they reach their target, the last
+        target's time is long past, and a repeated run would stop there.
         """
         return None if self.sim.in_turn else Position(self.sim.turns, max(self._moved_ms, int(self.sim.time() * 1000)))
 
@@ -126,7 +126,10 @@ class PacedEnvironment:
         return LoopbackNetwork(self.sim, clock=clock)
 
     def submit(self, work: Callable[[], None], done: Done) -> None:
-        """A flush: `work` only names the files, a thread writes them through, `done` is called at its virtual time."""
+        """Start a flush and call `done` at its virtual time.
+
+        `work` only names the files; a thread writes them through.
+        """
         collected: list[Synced] = []
         self._collected = collected
         work()
@@ -189,5 +192,5 @@ class PacedEnvironment:
 
 
 def _report(loop: Any, context: dict[str, Any]) -> None:
-    """As asyncio does: one callback that fails does not end the others."""
+    """Log a failed callback, as asyncio does; other callbacks continue."""
     log.error("%s", context.get("message", "unhandled error"), exc_info=context.get("exception"))

@@ -1,4 +1,4 @@
-"""The disk of a machine in a repeatable run: what a power cut takes does not depend on when a thread ran."""
+"""Disk of a machine in a repeatable run: the loss in a power cut does not depend on the timing of threads."""
 
 from collections import deque
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from sandbox.store.disk import FileDisk
 
 
 class Synced(NamedTuple):
-    """A file that is to be written through; `version`: what that makes durable, of a small file."""
+    """File to be written through.  `version`: of a small file, the version that becomes durable."""
 
     disk: "PacedDisk"
     path: str
@@ -19,7 +19,7 @@ class Synced(NamedTuple):
 
 
 class PacedDisk(MachineDisk):
-    """`collect` says whether a `sync` belongs to a flush, whose system call is made later."""
+    """Disk whose flushes are made later.  `collect` returns True if a `sync` belongs to a flush."""
 
     def __init__(self, root: Path, clock: Clock, collect: Callable[[Synced], bool]) -> None:
         super().__init__(root, clock)
@@ -31,11 +31,11 @@ class PacedDisk(MachineDisk):
             super().sync(path)
 
     def write_through(self, path: str) -> None:
-        """The system call; on any thread."""
+        """Make the system call, on any thread."""
         FileDisk.sync(self, path)
 
     def note_synced(self, synced: Synced) -> None:
-        """Its system call is over: versions older than the one it began with cannot come back."""
+        """Record a finished system call: versions older than the one it began with can no longer return."""
         versions = list(self._versions.get(synced.path, ()))
         places = [index for index, version in enumerate(versions) if version is synced.version]
         if places:

@@ -1,4 +1,4 @@
-"""A real directory that can lose what was not flushed, as the disk of a machine whose power is cut (decision 0009)."""
+"""Directory that can lose data that was not flushed, like the disk of a machine whose power is cut (decision 0009)."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -15,9 +15,10 @@ Version = tuple[float, bytes | None]  # since when, in seconds of the clock; Non
 
 
 class MachineDisk(FileDisk):
-    """Small files (tables, checkpoint, the abort file) keep earlier versions until they are synced or 30 s old.
+    """Disk whose small files keep earlier versions until they are synced or 30 s old.
 
-    Mapped files keep none: the store knows how far each is flushed, and `power_cut` removes the rest.
+    Small files are tables, checkpoint and the abort file.  Mapped files keep no versions: the store knows how far
+    each is flushed, and `power_cut` removes the rest.
     """
 
     def __init__(self, root: Path, clock: Clock) -> None:
@@ -49,7 +50,10 @@ class MachineDisk(FileDisk):
             self._versions[path] = deque(list(self._versions[path])[-1:], maxlen=VERSIONS)
 
     def power_cut(self, flushed: Mapping[str, int]) -> None:
-        """Remove what a machine without power loses.  `flushed`: path of a mapped file → bytes that survive."""
+        """Remove the data that a machine without power loses.
+
+        `flushed`: path of a mapped file → bytes that survive.
+        """
         for path, position in flushed.items():
             self._cut(path, position)
         expired_s = self._clock.monotonic() - WRITE_BACK_S
@@ -78,7 +82,7 @@ class MachineDisk(FileDisk):
             mapped.close()
 
     def _remember(self, path: str) -> None:
-        """The present content counts as on disk, if no version is recorded yet."""
+        """Record the present content as the version on disk, if no version is recorded yet."""
         if path not in self._versions:
             self._versions[path] = deque([(0.0, self.read(path))], maxlen=VERSIONS)
 

@@ -1,6 +1,6 @@
-"""Sizes and thresholds of a sandbox: Apache's own, ours, and small ones for lessons (catalogue 5).
+"""Presets of sizes and thresholds: Apache's own, ours, and small ones for lessons (catalogue 5).
 
-Values that differ from RocketMQ's are shown beside them, so this module has the real values too.
+Pages show values that differ from RocketMQ's next to them, so this module has the real values too.
 """
 
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ GIB = 1024 * MIB
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """Defaults are the values of `real`."""
+    """Sizes and thresholds of a sandbox.  Defaults are the values of `real`."""
 
     commit_log_file_bytes: int = GIB
     consume_queue_file_entries: int = 300_000
@@ -88,11 +88,11 @@ _SWITCHED = ("slave_read", "property_filter")
 
 
 def preset_of(name: str, changes: dict[str, object] | None = None) -> Preset:
-    """The preset with single keys changed.  Raises ActionRefused (422) for an unknown name, key or value."""
+    """Return a preset with single keys changed.  Raises ActionRefused (422) for an unknown name, key or value."""
     if name not in PRESETS:
         raise ActionRefused(
             422,
-            "There is no preset {name}.",
+            "Preset {name} does not exist.",
             "Choose one of: {known}.",
             field="preset",
             name=name,
@@ -130,8 +130,8 @@ def _checked(key: str, value: object) -> object:
     if key not in _ALLOWED:
         raise ActionRefused(
             422,
-            "There is no setting {key}.",
-            "Settings are: {known}.",
+            "Setting {key} does not exist.",
+            "Available settings: {known}.",
             field=key,
             key=key,
             known=", ".join((*_CHOICES, *_SWITCHED, *_ALLOWED)),
@@ -140,7 +140,7 @@ def _checked(key: str, value: object) -> object:
 
 
 def whole_number(key: str, value: object, low: int, high: int) -> int:
-    """Raises ActionRefused (422) outside of `low` to `high`."""
+    """Return the value as an integer.  Raises ActionRefused (422) if it is outside `low` to `high`."""
     try:
         number = int(str(value))
     except ValueError:
@@ -149,7 +149,7 @@ def whole_number(key: str, value: object, low: int, high: int) -> int:
         raise ActionRefused(
             422,
             "{key} must be between {low} and {high}, not {value}.",
-            "Choose a value inside.",
+            "Choose a value in the allowed range.",
             field=key,
             key=key,
             low=low,

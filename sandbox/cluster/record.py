@@ -1,7 +1,7 @@
-"""A sandbox's persistent record over sleep and crash: `sandbox.json` in its directory.
+"""Persistent record of a sandbox, kept over sleep and crash: `sandbox.json` in its directory.
 
-Messages, offsets, topics and groups are in the brokers' own files; this file has the state that RocketMQ has no file
-for.
+Messages, offsets, topics and groups are in the brokers' own files.  This file has the state for which RocketMQ has
+no file.
 """
 
 import os
@@ -20,10 +20,10 @@ FORMAT = 1
 
 
 class NodeRecord(NamedTuple):
-    """A node and its permanent address, which is part of stored records and message ids.
+    """Node with its permanent address, which is part of stored records and message ids.
 
-    A promoted slave changes its `broker_id`, not its `home`: the directory it was created with.  A copy of a run keeps
-    the run's addresses until its ports are opened, when it takes its `own`.
+    A promoted slave changes its `broker_id`, but not its `home`: the directory it was created with.  A copy of a run
+    keeps the run's addresses until its ports are opened; then it uses its `own`.
     """
 
     kind: str  # name_server, broker
@@ -36,7 +36,7 @@ class NodeRecord(NamedTuple):
 
     @property
     def node(self) -> str:
-        """`broker-a`, or `broker-a.1` for a slave: its name in pages and events."""
+        """Name of this node in pages and events: `broker-a`, or `broker-a.1` for a slave."""
         return self.name if self.broker_id == 0 else f"{self.name}.{self.broker_id}"
 
     @property
@@ -45,22 +45,25 @@ class NodeRecord(NamedTuple):
 
     @property
     def at_its_own(self) -> "NodeRecord":
-        """As it is once its ports are opened."""
+        """Record of this node with its own address, as it is once its ports are opened."""
         return self._replace(address=self.own, own="", former=self.address) if self.own else self
 
     def is_named(self, address: str) -> bool:
-        """Return whether a stored record with this address is one of its own."""
+        """Return True if a stored record with this address is one of this node's."""
         return address in (self.address, self.former)
 
 
 @dataclass(kw_only=True)
 class SandboxRecord:
-    """`running`: set while open, so finding it set when opening means the server was killed."""
+    """Content of `sandbox.json`.
+
+    `running` is set while the sandbox is open; if it is set at opening, the server was killed.
+    """
 
     slug: str
     template: str
     preset: str
-    changes: dict[str, Any]
+    changes: dict[str, object]
     seed: str
     nodes: list[NodeRecord]
     epoch: str = ""
@@ -72,12 +75,12 @@ class SandboxRecord:
     wall_ms: int = 0  # when this was written, on the clock of its own machines
     closed_ms: int = 0  # when it was closed, on the server's clock; 0: unknown
     processes: int = 0  # started so far; gives each new process its number
-    actors: list[dict[str, Any]] = field(default_factory=list)
-    strategies: dict[str, dict[str, Any]] = field(default_factory=dict)  # group → what SetStrategy set
-    ledgers: dict[str, dict[str, Any]] = field(default_factory=dict)  # group → statistics of its listeners
-    resets: list[dict[str, Any]] = field(default_factory=list)
+    actors: list[dict[str, object]] = field(default_factory=list)
+    strategies: dict[str, dict[str, object]] = field(default_factory=dict)  # group → what SetStrategy set
+    ledgers: dict[str, dict[str, object]] = field(default_factory=dict)  # group → statistics of its listeners
+    resets: list[dict[str, object]] = field(default_factory=list)
     origins: dict[str, str] = field(default_factory=dict)  # topic/broker → how it was created
-    links: list[dict[str, Any]] = field(default_factory=list)  # those that are not normal, as in a snapshot
+    links: list[dict[str, object]] = field(default_factory=list)  # those that are not normal, as in a snapshot
     skews: dict[str, int] = field(default_factory=dict)  # directory of a broker → its clock error, ms
     lock_lives: dict[str, int] = field(default_factory=dict)  # directory of a broker → its locks' expiry, where changed
     down: dict[str, Any] = field(default_factory=dict)  # directory of a broker that is down → its last known state
@@ -85,7 +88,7 @@ class SandboxRecord:
     hold: dict[str, Any] = field(default_factory=dict)  # of its teacher: rate, heals, acts (`TeacherHold`)
     cuts: dict[str, dict[str, int]] = field(default_factory=dict)  # node → the unreadable part of its log that was cut
     tables: dict[str, dict[str, list[str]]] = field(default_factory=dict)  # node → table → its `notices.note_tables`
-    limits: dict[str, Any] = field(default_factory=dict)  # changed from the host's own
+    limits: dict[str, object] = field(default_factory=dict)  # changed from the host's own
     keys: dict[str, str] = field(default_factory=dict)  # `wire_access.Keys`; empty: no signature needed
     listening: bool = False  # its ports are open while the sandbox is
     repeatable: bool = False  # its run was recorded from the beginning (`origin.json`)
@@ -97,17 +100,20 @@ class SandboxRecord:
 
 
 def save(directory: Path, record: SandboxRecord) -> None:
-    """Write through a draft, so that a crash leaves the old file or the new one complete."""
+    """Write `sandbox.json` through a draft, so that a crash leaves either the old or the new file complete."""
     replace_file(directory / FILE_NAME, orjson.dumps(values_of(record), option=orjson.OPT_INDENT_2, default=_plain))
 
 
-def values_of(record: SandboxRecord) -> dict[str, Any]:
-    """As the file has them."""
+def values_of(record: SandboxRecord) -> dict[str, object]:
+    """Return the record's values as the file contains them."""
     return {"format": FORMAT, **asdict(record), "nodes": [list(node) for node in record.nodes]}
 
 
 def load(directory: Path) -> SandboxRecord:
-    """Raises CorruptRecord when the file cannot be parsed, FileNotFoundError when there is none."""
+    """Return the sandbox record stored in `directory`.
+
+    Raises CorruptRecord if the file cannot be parsed, FileNotFoundError if it does not exist.
+    """
     path = directory / FILE_NAME
     try:
         values = orjson.loads(path.read_bytes())
@@ -129,7 +135,10 @@ def _node(values: Any) -> NodeRecord:
 
 
 def _check_kinds(record: SandboxRecord) -> None:
-    """Every field has the type of its default or use; nested values are checked when opening."""
+    """Raise TypeError if a field's value does not have the type of its default.
+
+    Nested values are checked when opening.
+    """
     blank = SandboxRecord(slug="", template="", preset="", changes={}, seed="", nodes=[])
     for spec in fields(SandboxRecord):
         kind = type(getattr(blank, spec.name))
@@ -138,13 +147,13 @@ def _check_kinds(record: SandboxRecord) -> None:
             raise TypeError(f"{spec.name} is {type(value).__name__}, not {kind.__name__}")
 
 
-def save_snapshot(directory: Path, snapshot: Mapping[str, Any]) -> None:
+def save_snapshot(directory: Path, snapshot: Mapping[str, object]) -> None:
     """Save the snapshot that visitors of the sleeping sandbox see."""
     replace_file(directory / SNAPSHOT_NAME, orjson.dumps(snapshot))
 
 
 def load_snapshot(directory: Path) -> Any:
-    """A `Snapshot`, as `save_snapshot` was given it; None where there is none that can be read."""
+    """Return the snapshot that `save_snapshot` wrote; None if it does not exist or cannot be parsed."""
     try:
         return orjson.loads((directory / SNAPSHOT_NAME).read_bytes())
     except (FileNotFoundError, orjson.JSONDecodeError):
@@ -158,7 +167,7 @@ def _plain(value: object) -> object:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Readers find the old content or the new, whole."""
+    """Replace a file atomically: readers find the complete old or the complete new content."""
     draft = path.with_suffix(".tmp")
     draft.touch(mode=0o600)  # one of them contains keys
     draft.write_bytes(data)

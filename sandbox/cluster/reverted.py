@@ -1,4 +1,4 @@
-"""Compares a broker's tables after a start with those its process had before: what had not reached the disk is a fact.
+"""Comparison of a broker's tables after a start with those of its last process, to report changes lost on disk.
 
 RocketMQ writes `topics.json` at every change and offsets every few seconds, and syncs neither (decision 9).
 """
@@ -22,9 +22,9 @@ _NOWHERE: Shape = (None, None, None)
 
 
 def say_reverted(known: LastKnown, broker: Broker, journal: Journal, *, was_damaged: bool) -> None:
-    """Write a fact for each topic and group whose row is not what the process before had.
+    """Write an event for each topic and group whose row differs from that of the last process.
 
-    `was_damaged`: tables were damaged, so that changes may be lost after a clean end, too.
+    `was_damaged`: tables were damaged, so changes may be lost after a clean end, too.
     """
     how = known.state if known.state in UNCLEAN else "damaged" if was_damaged else None
     if how is None:
@@ -65,8 +65,8 @@ def _topics(known: LastKnown, broker: Broker, how: str) -> Iterator[TopicReverte
             yield TopicReverted(name, broker.config.node, how, *after, *before, ends)
 
 
-def _settings(known: dict[str, dict[str, Any]], broker: Broker, how: str) -> Iterator[GroupReverted]:
-    """A group without a row has the defaults again as soon as it is named."""
+def _settings(known: dict[str, dict[str, object]], broker: Broker, how: str) -> Iterator[GroupReverted]:
+    """Yield the groups whose settings differ.  A group without a row has the defaults again once it is used."""
     table = broker.subscription_groups.table
     for name in sorted({*table, *known}):
         default = SubscriptionGroupConfig(name)

@@ -1,4 +1,4 @@
-"""Connections to nodes of this process without a socket, to all others over TCP."""
+"""Connector to nodes of this process without a socket, and to all others over TCP."""
 
 from collections.abc import Callable, Collection
 
@@ -6,7 +6,7 @@ from sandbox.remoting.channel import ByteChannel, ByteHandler, Channel, Connecto
 
 
 class RoutedConnector:
-    """A `Connector`; addresses in `near_addresses` are reached by `near`, all others by `far`."""
+    """Connector that uses `near` for the addresses in `near_addresses` and `far` for all others."""
 
     def __init__(self, near: Connector, near_addresses: Collection[str], far: Connector) -> None:
         self._near = near

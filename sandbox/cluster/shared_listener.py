@@ -1,4 +1,4 @@
-"""One listener for two nodes: with one broker and one name server, the broker's port serves both."""
+"""Listener for two nodes: with one broker and one name server, the broker's port serves both."""
 
 from collections.abc import Callable
 
@@ -9,14 +9,14 @@ from sandbox.remoting.command import FLAG_RESPONSE, RemotingCommand
 
 
 class SharedListener:
-    """A `Listener`: requests only the name server knows go to it, all others to the broker.
+    """Listener that passes requests only the name server supports to it, and all others to the broker.
 
-    Connections belong to the broker.  While the name server is down, its requests stay unanswered, as by a name server
-    that does not know the request; the connection stays open for the broker.
+    Connections belong to the broker.  While the name server is down, its requests stay unanswered, as by a name
+    server that does not support the request; the connection stays open for the broker.
     """
 
     def __init__(self, broker: Broker, name_server: Callable[[], NameServer]) -> None:
-        """`name_server()` returns its newest process; one that has ended answers nothing."""
+        """Create the listener.  `name_server()` returns the newest process; one that has ended answers nothing."""
         self._broker = broker
         self._name_server = name_server
 
@@ -24,7 +24,7 @@ class SharedListener:
         self._broker.connected(channel)
 
     def handle(self, commands: list[RemotingCommand], channel: Channel) -> None:
-        """Consecutive commands of one node stay one batch, so that answers keep their order."""
+        """Pass commands on; consecutive commands for one node stay one batch, so that answers keep their order."""
         if not any(self._is_name_servers_command(c) for c in commands):
             self._broker.handle(commands, channel)
             return

@@ -1,4 +1,4 @@
-"""A step: run until an event, then pause again."""
+"""Step of a paused sandbox: run until an event, then pause again."""
 
 from sandbox.journal.events import FLOW, Entry
 from sandbox.journal.journal import Journal
@@ -9,7 +9,7 @@ NOT_STEPS = frozenset({"ActionTaken", "ClockChanged", "Keyframe", "JournalTrimme
 
 
 class Steps:
-    """Watches the journal during a step and ends it at the expected event."""
+    """Watch of the journal during a step, which ends the step at the expected event."""
 
     def __init__(self, clock: ScaledClock, journal: Journal, loop: Loop) -> None:
         self._clock = clock

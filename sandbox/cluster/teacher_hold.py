@@ -3,7 +3,7 @@
 It is part of the record: after a crash, the server heals the faults that no page renews any more.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sandbox.control.actions import Action, fields_of, name_of, parse_action
 from sandbox.control.rights import is_by
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from sandbox.cluster.cluster import Cluster
     from sandbox.cluster.record import SandboxRecord
 
-OWN = frozenset({"AnswerStep", "TakeHint"})  # a student's own, also while the teacher acts
+OWN = frozenset({"AnswerStep", "TakeHint"})  # actions a student may take also while the teacher controls the sandbox
 OF_TIME = frozenset({"SetRate", "Step"})
 MOST_HEALS = 32
 
 
 class Coming(NamedTuple):
-    """A planned event, by the machines' time."""
+    """Planned event, at a time of the machine's clock."""
 
     kind: str
     at_wall_ms: int
 
 
 class TeacherHold:
-    """`coming`: planned and not carried out yet."""
+    """Teacher's hold on a sandbox, stored in its record.  `coming`: planned event that was not carried out yet."""
 
     @classmethod
     def beside(cls, cluster: "Cluster") -> "TeacherHold":
@@ -46,16 +46,16 @@ class TeacherHold:
 
     @property
     def acts(self) -> str | None:
-        """The teacher who has taken over; None: no teacher has."""
+        """Teacher who has taken over control; None if none has."""
         acts: str | None = self._record.hold.get("acts")
         return acts
 
     def freeze(self, rate: float) -> None:
-        """`rate`: with which it goes on."""
+        """Record that time is stopped; `rate` is the clock's rate to restore."""
         self._record.hold.setdefault("rate", rate)
 
     def release(self) -> float | None:
-        """The rate with which it goes on; None: it was not frozen."""
+        """Remove the stop of time; return the clock's rate to restore, None if time was not stopped."""
         rate: float | None = self._record.hold.pop("rate", None)
         return rate
 
@@ -66,25 +66,30 @@ class TeacherHold:
         self._record.hold.pop("acts", None)
 
     def owe(self, heal: Action) -> None:
-        """The newest is done first."""
+        """Add an action that heals a fault; the newest is executed first."""
         heals = self._record.hold.setdefault("heals", [])
         heals.insert(0, {"action": name_of(heal), **fields_of(heal)})
         del heals[MOST_HEALS:]
 
     def heals(self) -> list[Action]:
-        """Taken away with this."""
-        rows: list[dict[str, Any]] = self._record.hold.pop("heals", [])
+        """Remove and return the actions that heal the teacher's faults."""
+        rows: list[dict[str, object]] = self._record.hold.pop("heals", [])
         return [parse_action(row) for row in rows]
 
     def check(self, action: str, by: str) -> None:
-        """Raises ActionRefused: 409 for what a student does meanwhile, 403 for a teacher who answers for a student."""
+        """Raise ActionRefused for actions that the hold forbids.
+
+        409 for a student's action meanwhile, 403 for a teacher who answers for a student.
+        """
         if is_by(by, "instructor") and action in OWN:
             raise ActionRefused(
-                403, "Answers and hints are the student's own.", "Act on the Board, or ask the student to."
+                403, "Answers and hints belong to the student.", "Act on the Board, or ask the student to do it."
             )
         if not is_by(by, "student") or action in OWN:
             return
         if self.acts is not None:
-            raise ActionRefused(409, "Your teacher is acting here.", "Wait until control is given back.")
+            raise ActionRefused(409, "Your teacher controls this sandbox.", "Wait until control is returned.")
         if self.is_frozen and action in OF_TIME:
-            raise ActionRefused(409, "Your teacher has stopped time for everybody.", "It goes on for all together.")
+            raise ActionRefused(
+                409, "Your teacher stopped time for all students.", "Time resumes for all of you together."
+            )

@@ -1,4 +1,4 @@
-"""Initial setups of a sandbox, as the actions that build them (catalogue 4)."""
+"""Templates: initial setups of a sandbox, as the actions that build them (catalogue 4)."""
 
 from typing import NamedTuple
 
@@ -16,9 +16,9 @@ from sandbox.kernel.errors import ActionRefused
 
 
 class Template(NamedTuple):
-    """`changes` are preset keys the setup needs; the rest comes from the chosen preset.
+    """Initial setup of a sandbox.  `changes` are preset keys the setup needs; the rest comes from the chosen preset.
 
-    `brokers` are nodes: `broker-a` is a master, `broker-a.1` its slave.
+    `brokers` are node names: `broker-a` is a master, `broker-a.1` its slave.
     """
 
     name: str
@@ -133,9 +133,9 @@ BARE = "-bare"
 
 
 def template_of(name: str) -> Template:
-    """`orders-bare` has the nodes of `orders`, and nothing is built there.
+    """Return the template with this name.  `orders-bare` has the nodes of `orders` without its setup.
 
-    Raises ActionRefused (422) for an unknown name.
+    Raises ActionRefused (422) if the name is unknown.
     """
     template = TEMPLATES.get(name)
     if template is None and name.endswith(BARE) and (built := TEMPLATES.get(name.removesuffix(BARE))) is not None:
@@ -143,7 +143,7 @@ def template_of(name: str) -> Template:
     if template is None:
         raise ActionRefused(
             422,
-            "There is no template {name}.",
+            "Template {name} does not exist.",
             "Choose one of: {known}.",
             field="template",
             name=name,
@@ -153,7 +153,7 @@ def template_of(name: str) -> Template:
 
 
 def bare(name: str) -> str:
-    """The template with the same nodes in which nothing is built.  Raises ActionRefused (422)."""
+    """Return the name of the template with the same nodes and no setup.  Raises ActionRefused (422)."""
     nodes = template_of(name)._replace(name="", setup=())
     same = (other.name for other in TEMPLATES.values() if not other.setup and other._replace(name="") == nodes)
     return next(same, name.removesuffix(BARE) + BARE)

@@ -1,4 +1,4 @@
-"""The origin of each topic, from the journal: `topics.json` does not store it."""
+"""Origin of each topic, from the journal, because `topics.json` does not store it."""
 
 from sandbox.journal.events import Entry, TopicChanged, TopicReverted
 
@@ -6,16 +6,17 @@ ORIGINS_KEPT = 4_096
 
 
 class TopicOrigins:
-    """`of(topic, broker)`: cluster, broker, automatic, retry or dead_letter; None for topics that existed before.
+    """Origins of topics.  `of(topic, broker)`: cluster, broker, automatic, retry or dead_letter; None if unknown.
 
-    `kept` is plain JSON, `topic/broker` → origin; saved over sleep.
+    A topic's origin is unknown if the topic existed before.  `kept` is plain JSON, `topic/broker` → origin, saved
+    over sleep.
     """
 
     def __init__(self, kept: dict[str, str]) -> None:
         self.kept = kept
 
     def note(self, entry: Entry) -> None:
-        """Take a fact.  A change of an existing topic leaves its origin alone."""
+        """Update the origins from a journal entry.  A change of an existing topic does not change its origin."""
         event = entry.event
         if isinstance(event, TopicReverted) and event.write_queues is None:
             self.kept.pop(f"{event.topic}/{event.broker}", None)

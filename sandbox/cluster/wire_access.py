@@ -1,7 +1,7 @@
-"""Access control for external clients of a sandbox (ACL 4.x): whether they must sign requests, and with which key.
+"""Access control for external clients of a sandbox (ACL 4.x): required signatures and their keys.
 
-This is RocketMQ's own check, applied to requests from real connections only: in-process clients count as whitelisted.
-There is one account, an administrator.
+This is RocketMQ's own check, applied to requests from real connections only: in-process clients count as
+whitelisted. It has one account, an administrator.
 """
 
 from sandbox.broker.acl import AccessControl
@@ -34,7 +34,7 @@ ours does not.
 
 
 class WireAccess:
-    """Active while keys are set."""
+    """Access control for external clients, active while keys are set."""
 
     def __init__(self, clock: Clock, keys: Keys | None) -> None:
         self._clock = clock
@@ -47,7 +47,10 @@ class WireAccess:
         return self._control is not None
 
     def set(self, keys: Keys | None) -> None:
-        """From the next request on.  Raises ActionRefused (422) for keys RocketMQ does not take."""
+        """Set the keys from the next request on; None requires none.
+
+        Raises ActionRefused (422) if RocketMQ does not accept the keys.
+        """
         if keys is None:
             self._control = self.keys = None
             return
@@ -55,11 +58,11 @@ class WireAccess:
             account = Account(*keys, admin=True)
             self._control = AccessControl(AclConfig((account,)), self._clock)
         except AclError:
-            raise ActionRefused(422, "Both keys have 7 to 1024 characters.", "Choose longer ones.") from None
+            raise ActionRefused(422, "Both keys must have 7 to 1024 characters.", "Choose longer keys.") from None
         self.keys = keys
 
     def refusal(self, c: RemotingCommand, remote: str) -> BrokerRefused | None:
-        """Why this request is refused; None: it is served.  Answers to a node's own requests are not checked."""
+        """Return the refusal of a request; None if it is allowed.  Answers to a node's own requests are not checked."""
         if self._control is None or c.is_response or c.code in UNSIGNED:
             return None
         try:

@@ -1,4 +1,4 @@
-"""Connections from external clients: when each request code came first, and why a connection ended."""
+"""Connections of external clients: the time of the first request of each code, and the reason of the end."""
 
 from collections import deque
 from collections.abc import Callable
@@ -16,7 +16,7 @@ REFUSALS_KEPT = 32
 
 
 class NodeListener(Protocol):
-    """The server behind a port: a `Listener` with its known request codes."""
+    """Server behind a port: a `Listener` that reports its supported request codes."""
 
     def connected(self, channel: Channel) -> None: ...
     def handle(self, commands: list[RemotingCommand], channel: Channel) -> None: ...
@@ -25,7 +25,7 @@ class NodeListener(Protocol):
 
 
 class WireConnection:
-    """One connection.  Times are of the sandbox's clock."""
+    """Connection of an external client.  Times are of the sandbox's clock."""
 
     __slots__ = (
         "address",
@@ -65,17 +65,17 @@ class WireConnection:
 
     @property
     def name(self) -> str:
-        """Name of an external client: its id once reported, until then its address."""
+        """Name of the external client: its id once reported, until then its address."""
         return self.client_id or self.address
 
     def cut(self) -> None:
-        """Close it by the owner's order."""
+        """Close the connection by the owner's action."""
         self.channel.why_closed = "cut"
         self.channel.close()
 
 
 class WireConnections:
-    """All of one sandbox: the open ones, the last that ended, and the last that were refused.
+    """Connections of one sandbox: the open ones, the last that ended, and the last that were refused.
 
     `changed` is called when a snapshot would differ: a new connection, its end, or the first request of a code.
     """
@@ -89,7 +89,7 @@ class WireConnections:
         self.refused: deque[tuple[int, ConnectionRefused]] = deque(maxlen=REFUSALS_KEPT)  # with their times
 
     def note(self, entry: Entry) -> None:
-        """Take a fact."""
+        """Update clients and refusals from a journal entry."""
         if isinstance(entry.event, ConnectionRefused):
             self.refused.append((entry.at_ms, entry.event))
         elif isinstance(entry.event, ClientConnected) and entry.event.transport != LOOPBACK:
@@ -133,7 +133,7 @@ class WireConnections:
 
 
 class WatchedListener:
-    """A node's listener that records each connection's requests and, where keys are set, requires signatures."""
+    """Listener of a node that records each connection's requests and, if keys are set, requires signatures."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class WatchedListener:
         access: WireAccess,
         admitted: Callable[[], None],
     ) -> None:
-        """`admitted` is called for each new connection before the node gets it."""
+        """Create the listener.  `admitted` is called for each new connection before it is passed to the node."""
         self._port = port
         self._listener = listener
         self._connections = connections
@@ -165,7 +165,10 @@ class WatchedListener:
             self._listener.handle(commands, channel)
 
     def _is_allowed(self, c: RemotingCommand, connection: WireConnection) -> bool:
-        """Otherwise the refusal is sent here.  As in RocketMQ, a refused one-way request gets no answer."""
+        """Return True if the request is allowed; else send the refusal.
+
+        As in RocketMQ, a refused one-way request gets no answer.
+        """
         refusal = self._access.refusal(c, connection.address)
         if refusal is None:
             return True

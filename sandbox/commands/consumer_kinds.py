@@ -1,4 +1,4 @@
-"""Actions refused for consumers that pull by themselves, because they have no listener.
+"""Checks that refuse actions for pull and lite pull consumers, because they have no listener.
 
 Every function raises ActionRefused (422) with the field.
 """
@@ -10,7 +10,7 @@ from sandbox.control.actions import ChangeActor, StartConsumer
 from sandbox.kernel.errors import ActionRefused
 
 OF_A_LISTENER = ("listener", "threads", "batch")
-LITE_REFUSES_NOTHING = "What a lite pull consumer was given counts as done; nothing can fail."
+LITE_REFUSES_NOTHING = "Messages count as done when a lite pull consumer receives them; nothing can fail."
 CHOOSE_ANOTHER = "Choose push or pull."
 
 
@@ -21,7 +21,7 @@ def check_kind(action: StartConsumer) -> None:
         raise ActionRefused(
             422,
             "Only a push consumer has a listener with threads and batches.",
-            "Leave it out, or choose push.",
+            "Omit this field, or choose push.",
             field=ignored[0],
         )
     if action.kind == "lite_pull" and action.fail_percent:

@@ -1,4 +1,4 @@
-"""A member with the client id of another one: which copies are refused, and why."""
+"""Check of a new member that copies the client id of another one."""
 
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.cluster import Cluster
@@ -9,7 +9,7 @@ FIELD = "client_id_of"
 
 
 def check_copied(cluster: Cluster, action: StartConsumer) -> str:
-    """Return the label of the member whose client id the new one takes; of a copy's copy, the first one's.
+    """Return the label of the member whose client id the new one copies; for a copy, that of its original.
 
     Raises ActionRefused (404, 409, 422).
     """
@@ -17,21 +17,23 @@ def check_copied(cluster: Cluster, action: StartConsumer) -> str:
     if action.instance is not None:
         raise ActionRefused(
             422,
-            "A member shares the process of another one, or has a process with its client id.",
-            "Choose one of the two.",
+            "A member shares the process of another member, or has its own process with that client ID.",
+            "Choose the shared process or the separate process.",
             field=FIELD,
         )
     if cluster.actors.find(wished) is None and cluster.actors.is_wire_client(wished):
         raise ActionRefused(
             409,
-            "{client} came over a real wire: its client id cannot be taken here.",
+            "{client} connected over a real network: its client ID cannot be used here.",
             "Choose a member of this sandbox.",
             field=FIELD,
             client=wished,
         )
     other = cluster.actors.find(wished)
     if other is None:
-        raise ActionRefused(404, "There is no actor {actor}.", "It may have been removed.", field=FIELD, actor=wished)
+        raise ActionRefused(
+            404, "Actor {actor} does not exist.", "The actor may have been removed.", field=FIELD, actor=wished
+        )
     if not isinstance(other, ConsumerActor) or other.group != action.group:
         raise ActionRefused(
             409,
@@ -42,18 +44,24 @@ def check_copied(cluster: Cluster, action: StartConsumer) -> str:
             group=action.group,
         )
     if not other.client_id:
-        raise ActionRefused(409, "{actor} has no client yet.", "Start it first.", field=FIELD, actor=other.label)
+        raise ActionRefused(
+            409,
+            "{actor} has no client yet.",
+            "Start that broker, producer or consumer first.",
+            field=FIELD,
+            actor=other.label,
+        )
     if (other.settings.kind == "push") is not (action.kind == "push"):
         raise ActionRefused(
             422,
-            "A push consumer and one that pulls by itself have clients with different ids.",
-            "Choose the same kind.",
+            "A push consumer and a consumer that pulls itself have clients with different IDs.",
+            "Choose the same kind of consumer.",
             field=FIELD,
         )
     if action.model == "BROADCASTING":
         raise ActionRefused(
             422,
-            "Members of a broadcasting group read all queues, whatever their client ids.",
+            "Members of a broadcasting group read all queues, regardless of their client IDs.",
             "Choose a clustering group.",
             field=FIELD,
         )

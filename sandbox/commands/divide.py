@@ -1,16 +1,18 @@
-"""Allocation strategy of a group."""
+"""Action on the allocation strategy of a group."""
 
 from dataclasses import replace
 
 from sandbox.cluster.cluster import Cluster
+from sandbox.commands.executors import executes
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import SetStrategy
 from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.checked_strategy import checked_strategy
 
 
+@executes(SetStrategy)
 def set_strategy(cluster: Cluster, action: SetStrategy) -> CarryOut:
-    """All in-process members use the strategy from their next rebalance on; later members too."""
+    """Set the strategy of all in-process members, from their next rebalance on, and of later members."""
     members = cluster.actors.consumers(action.group)
     if not members:
         raise ActionRefused(
@@ -18,7 +20,7 @@ def set_strategy(cluster: Cluster, action: SetStrategy) -> CarryOut:
         )
     if any(member.settings.model == "BROADCASTING" for member in members):
         raise ActionRefused(
-            422, "In a broadcasting group everybody reads all queues.", "Choose a clustering group.", field="group"
+            422, "In a broadcasting group, each member reads all queues.", "Choose a clustering group.", field="group"
         )
     chosen = checked_strategy(cluster, action, action.strategy)
 

@@ -1,9 +1,10 @@
-"""Faults of brokers, name servers, clocks and disks."""
+"""Fault actions on brokers, name servers, clocks and disks."""
 
 from collections.abc import Collection
 
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
+from sandbox.commands.executors import executes
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import (
     AcceptLoss,
@@ -26,10 +27,11 @@ from sandbox.message.queue import MessageQueue
 from sandbox.queries.snapshot_cache import cache_of
 
 
+@executes(StartBroker)
 def start_broker(cluster: Cluster, action: StartBroker) -> CarryOut:
     node = cluster.nodes.broker(action.broker, action.broker_id)
     if node.broker is not None:
-        raise ActionRefused(409, "{broker} is running already.", broker=node.node)
+        raise ActionRefused(409, "{broker} is already running.", broker=node.node)
 
     def carry_out(seq: int, by: str) -> None:
         start_node(cluster, node)
@@ -38,7 +40,10 @@ def start_broker(cluster: Cluster, action: StartBroker) -> CarryOut:
 
 
 def start_node(cluster: Cluster, node: BrokerNode, *, accepting: Collection[str] = ()) -> None:
-    """Raises ActionRefused (409) when its files cannot be opened.  `accepting`: tables whose loss is accepted."""
+    """Start a broker.  Raises ActionRefused (409) if its files cannot be opened.
+
+    `accepting`: tables whose loss is accepted.
+    """
     cache_of(cluster).forget_store(node.node)
     try:
         node.start(accepting=accepting)
@@ -46,7 +51,7 @@ def start_node(cluster: Cluster, node: BrokerNode, *, accepting: Collection[str]
         raise ActionRefused(
             409,
             "{broker} cannot start: {why}.",
-            "Put a whole file in its place and start it, or accept the loss of the table.",
+            "Replace the file with an intact one and start the broker, or accept the loss of the table.",
             broker=node.node,
             why=str(error),
         ) from error
@@ -54,22 +59,23 @@ def start_node(cluster: Cluster, node: BrokerNode, *, accepting: Collection[str]
         raise ActionRefused(409, "{broker} cannot start: {why}.", broker=node.node, why=str(error)) from error
 
 
+@executes(AcceptLoss)
 def accept_loss(cluster: Cluster, action: AcceptLoss) -> CarryOut:
-    """RocketMQ has no such command: there the files are moved away by hand."""
+    """Start a broker with an empty table.  RocketMQ has no such command: an operator moves the files away."""
     node = cluster.nodes.broker(action.broker, action.broker_id)
     names = [read.name for read in node.damaged]
     if not names:
         raise ActionRefused(
             409,
             "{broker} has no damaged table.",
-            "Only a table that keeps a broker from starting is given up.",
+            "Only the loss of a table that prevents the broker start can be accepted.",
             broker=node.node,
         )
     if action.table not in names:
         raise ActionRefused(
             422,
             "The table {table} of {broker} is not damaged.",
-            "Damaged are: {known}.",
+            "Damaged tables: {known}.",
             field="table",
             table=action.table,
             broker=node.node,
@@ -86,49 +92,61 @@ def accept_loss(cluster: Cluster, action: AcceptLoss) -> CarryOut:
     return carry_out
 
 
+@executes(StopBroker)
 def stop_broker(cluster: Cluster, action: StopBroker) -> CarryOut:
     node = _running(cluster, action.broker, action.broker_id)
     if node.state == "hung":
-        raise ActionRefused(409, "{broker} hangs and cannot stop cleanly.", "Resume it, or kill it.", broker=node.node)
+        raise ActionRefused(
+            409, "{broker} is hung and cannot stop cleanly.", "Resume the broker, or kill it.", broker=node.node
+        )
     return lambda seq, by: node.stop()
 
 
+@executes(KillBroker)
 def kill_broker(cluster: Cluster, action: KillBroker) -> CarryOut:
     node = _running(cluster, action.broker, action.broker_id)
     return lambda seq, by: node.kill()
 
 
+@executes(HangBroker)
 def hang_broker(cluster: Cluster, action: HangBroker) -> CarryOut:
     node = _running(cluster, action.broker, action.broker_id)
     if node.state == "hung":
-        raise ActionRefused(409, "{broker} hangs already.", "Resume it first.", broker=node.node)
+        raise ActionRefused(409, "{broker} is already hung.", "Resume the broker first.", broker=node.node)
     return lambda seq, by: node.running.hang()
 
 
+@executes(ResumeBroker)
 def resume_broker(cluster: Cluster, action: ResumeBroker) -> CarryOut:
     node = _running(cluster, action.broker, action.broker_id)
     if node.state != "hung":
-        raise ActionRefused(409, "{broker} does not hang.", "Only a hung broker can go on.", broker=node.node)
+        raise ActionRefused(409, "{broker} is not hung.", "Only a hung broker can be resumed.", broker=node.node)
     return lambda seq, by: node.running.resume()
 
 
+@executes(PowerCut)
 def power_cut(cluster: Cluster, action: PowerCut) -> CarryOut:
     node = _running(cluster, action.broker, action.broker_id)
     return lambda seq, by: cluster.nodes.power_cut(node)
 
 
+@executes(PromoteSlave)
 def promote_slave(cluster: Cluster, action: PromoteSlave) -> CarryOut:
-    """The dead master takes the slave's id, so that it restarts as a slave and not as a second master."""
+    """Restart a slave as master.  The dead master gets the slave's id, so that it restarts as a slave."""
     slave = cluster.nodes.broker(action.broker, action.broker_id)
     if slave.is_master:
         raise ActionRefused(
-            409, "{broker} is a master already.", "Choose one of its slaves.", field="broker_id", broker=slave.node
+            409, "{broker} is already a master.", "Choose a slave of this broker.", field="broker_id", broker=slave.node
         )
     master = cluster.nodes.broker(action.broker)
     if master.broker is not None:
-        raise ActionRefused(409, "The master {broker} is alive.", "Stop or kill it first.", broker=master.node)
+        raise ActionRefused(
+            409, "The master {broker} is running.", "Stop or kill the master first.", broker=master.node
+        )
     if slave.state == "hung":
-        raise ActionRefused(409, "{broker} hangs and cannot stop cleanly.", "Resume it, or kill it.", broker=slave.node)
+        raise ActionRefused(
+            409, "{broker} is hung and cannot stop cleanly.", "Resume the broker, or kill it.", broker=slave.node
+        )
 
     def carry_out(seq: int, by: str) -> None:
         for name in cluster.promote(slave):
@@ -138,12 +156,13 @@ def promote_slave(cluster: Cluster, action: PromoteSlave) -> CarryOut:
     return carry_out
 
 
+@executes(SkewClock)
 def skew_clock(cluster: Cluster, action: SkewClock) -> CarryOut:
     node = cluster.nodes.broker(action.broker, action.broker_id)
     if node.clock.skew_ms == action.skew_ms:
         raise ActionRefused(
             409,
-            "The clock of {broker} is wrong by {skew_ms} ms already.",
+            "The clock of {broker} is already wrong by {skew_ms} ms.",
             "Choose another skew.",
             field="skew_ms",
             broker=node.node,
@@ -158,13 +177,15 @@ def skew_clock(cluster: Cluster, action: SkewClock) -> CarryOut:
     return carry_out
 
 
+@executes(FillDisk)
 def fill_disk(cluster: Cluster, action: FillDisk) -> CarryOut:
     node = _running(cluster, action.broker, 0)
     if node.ballast_bytes:
-        raise ActionRefused(409, "The disk of {broker} is full already.", broker=node.node)
+        raise ActionRefused(409, "The disk of {broker} is already full.", broker=node.node)
     return lambda seq, by: node.fill_disk()
 
 
+@executes(FreeDisk)
 def free_disk(cluster: Cluster, action: FreeDisk) -> CarryOut:
     node = _running(cluster, action.broker, 0)
     if not node.ballast_bytes:
@@ -172,13 +193,15 @@ def free_disk(cluster: Cluster, action: FreeDisk) -> CarryOut:
     return lambda seq, by: node.free_disk()
 
 
+@executes(StartNameServer)
 def start_name_server(cluster: Cluster, action: StartNameServer) -> CarryOut:
     node = cluster.nodes.name_server(action.name_server)
     if node.name_server is not None:
-        raise ActionRefused(409, "{name_server} is running already.", name_server=node.name)
+        raise ActionRefused(409, "{name_server} is already running.", name_server=node.name)
     return lambda seq, by: node.start()
 
 
+@executes(StopNameServer)
 def stop_name_server(cluster: Cluster, action: StopNameServer) -> CarryOut:
     node = cluster.nodes.name_server(action.name_server)
     if node.name_server is None:
@@ -186,14 +209,18 @@ def stop_name_server(cluster: Cluster, action: StopNameServer) -> CarryOut:
     return lambda seq, by: node.stop()
 
 
+@executes(ForceUnlock)
 def force_unlock(cluster: Cluster, action: ForceUnlock) -> CarryOut:
-    """Not in RocketMQ: there a lock ends when it is released, expires, or the broker restarts."""
+    """Release a queue lock.
+
+    Not in RocketMQ: there a lock ends when it is released, expires, or the broker restarts.
+    """
     locks = _running(cluster, action.broker, 0).running.locks
     mq = MessageQueue(action.topic, action.broker, action.queue_id)
     if mq not in locks.table.get(action.group, {}):
         raise ActionRefused(
             409,
-            "Nobody of {group} holds a lock on {queue}.",
+            "No member of {group} holds a lock on {queue}.",
             "Choose a locked queue.",
             field="queue_id",
             group=action.group,

@@ -1,6 +1,7 @@
-"""An intervention of the teacher as actions of one sandbox, and what undoes them.
+"""Resolution of a teacher's intervention into actions of one sandbox, and into the actions that undo them.
 
-Of several members, brokers and queues it is the first by name, so that sandboxes in the same state get the same.
+Of several members, brokers and queues it selects the first by name, so that sandboxes in the same state get the same
+actions.
 """
 
 from typing import NamedTuple
@@ -32,14 +33,14 @@ SUBJECTS = ("slow_queue", "actor", "broker", "name_server", "topic")
 
 
 class Resolved(NamedTuple):
-    """`heal`: None where it ends by itself."""
+    """Action of an intervention, and the action that undoes it; `heal` is None if the effect ends by itself."""
 
     action: Action
     heal: Action | None
 
 
 def resolve(cluster: Cluster, kind: Fault) -> Resolved:
-    """Raises ActionRefused (409) where there is nothing here to do it to."""
+    """Return the actions of a fault in this sandbox.  Raises ActionRefused (409) if it has no target here."""
     match kind:
         case "crash_member":
             label = _member(cluster).label
@@ -67,7 +68,10 @@ def resolve(cluster: Cluster, kind: Fault) -> Resolved:
 
 
 def is_needed(cluster: Cluster, heal: Action) -> bool:
-    """A member that was restarted meanwhile stays as it is; what else is whole refuses to be healed."""
+    """Return True if a heal action must be executed: not for a member that was restarted meanwhile.
+
+    The other heal actions are refused if they are not needed.
+    """
     if not isinstance(heal, RestartActor):
         return True
     actor = cluster.actors.by_label.get(heal.actor)
@@ -75,7 +79,10 @@ def is_needed(cluster: Cluster, heal: Action) -> bool:
 
 
 def begins_again(cluster: Cluster, after: Action) -> BeginStepAgain | None:
-    """After an action of the teacher: a prediction that was sealed before it was about another sandbox."""
+    """Return the action that opens a prediction again after the teacher's action `after`, or None.
+
+    A prediction sealed before that action was about another state of the sandbox.
+    """
     progress = cluster.companion(LabProgress)
     progress.catch_up()
     attempt = progress.attempt
@@ -113,11 +120,11 @@ def _topic(cluster: Cluster) -> str:
         )
     )
     if not topics:
-        raise ActionRefused(409, "No group reads a topic here.")
+        raise ActionRefused(409, "No group consumes a topic here.")
     return topics[0]
 
 
 def _number(cluster: Cluster, name: str) -> str | None:
-    """As the lab in progress has drawn it."""
+    """Return a number of the lab in progress, or None."""
     attempt = cluster.companion(LabProgress).attempt
     return None if attempt is None else attempt.evidence.numbers.get(name)

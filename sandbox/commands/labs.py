@@ -1,10 +1,11 @@
-"""Guided labs: begin, answer, hint, start over."""
+"""Actions on guided labs: start, answer, hint, start over."""
 
 from sandbox import commands
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.lab_progress import LabProgress
 from sandbox.cluster.presets import preset_of
 from sandbox.cluster.templates import template_of
+from sandbox.commands.executors import executes
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import (
     Action,
@@ -24,16 +25,19 @@ from sandbox.labs.lab import Lab
 from sandbox.queries.snapshot_cache import cache_of
 
 
+@executes(StartLab)
 def start_lab(cluster: Cluster, action: StartLab) -> CarryOut:
     lab = known_lab(action.lab)
     _check_time(cluster)
     if cluster.actors.by_label or cluster.record.lab:
-        raise ActionRefused(409, "A lab begins in an empty sandbox.", "Start lab {lab} in a new one.", lab=lab.number)
+        raise ActionRefused(
+            409, "A lab must start in an empty sandbox.", "Start lab {lab} in a new sandbox.", lab=lab.number
+        )
     if (cluster.record.template, cluster.record.preset) != (lab.template, lab.preset):
         raise ActionRefused(
             409,
             "Lab {lab} needs a sandbox of template {template} with preset {preset}.",
-            "Start it in a new one.",
+            "Start the lab in a new sandbox with these settings.",
             lab=lab.number,
             template=lab.template,
             preset=lab.preset,
@@ -41,8 +45,9 @@ def start_lab(cluster: Cluster, action: StartLab) -> CarryOut:
     return lambda seq, by: _begin(cluster, lab, exam=action.exam)
 
 
+@executes(RestartLab)
 def restart_lab(cluster: Cluster, action: RestartLab) -> CarryOut:
-    """The actors of the attempt before are killed and removed; topics and groups of the new one have other names."""
+    """Kill and remove all actors and begin a new attempt, whose topics and groups have other names."""
     current = cluster.companion(LabProgress).current(action.lab)
     current.check_restart()
     lab = current.lab
@@ -60,12 +65,13 @@ def restart_lab(cluster: Cluster, action: RestartLab) -> CarryOut:
     return carry_out
 
 
+@executes(AnswerStep)
 def answer_step(cluster: Cluster, action: AnswerStep) -> CarryOut:
     current = cluster.companion(LabProgress).current(action.lab)
     if action.attempt not in (0, current.attempt):
         raise ActionRefused(
             409,
-            "This answer is of attempt {attempt}, and {now} is in progress.",
+            "This answer is for attempt {attempt}, but attempt {now} is in progress.",
             "Answer again.",
             field="attempt",
             attempt=action.attempt,
@@ -80,6 +86,7 @@ def answer_step(cluster: Cluster, action: AnswerStep) -> CarryOut:
     return carry_out
 
 
+@executes(TakeHint)
 def take_hint(cluster: Cluster, action: TakeHint) -> CarryOut:
     number = cluster.companion(LabProgress).current(action.lab).check_hint(action.step)
 
@@ -89,40 +96,44 @@ def take_hint(cluster: Cluster, action: TakeHint) -> CarryOut:
     return carry_out
 
 
+@executes(BeginStepAgain)
 def begin_step_again(cluster: Cluster, action: BeginStepAgain) -> CarryOut:
-    """The attempt reads it from the journal."""
+    """Check that the step has a sealed prediction; the attempt reads the action from the journal."""
     cluster.companion(LabProgress).current(action.lab).check_begin_again(action.step)
     return lambda seq, by: None
 
 
 def known_lab(slug: str) -> Lab:
-    """Raises ActionRefused (404)."""
+    """Return the lab with this slug.  Raises ActionRefused (404) if it does not exist."""
     lab = LABS.get(slug)
     if lab is None:
         raise ActionRefused(
-            404, "There is no lab {lab}.", "Labs are: {known}.", field="lab", lab=slug, known=", ".join(LABS)
+            404, "Lab {lab} does not exist.", "Available labs: {known}.", field="lab", lab=slug, known=", ".join(LABS)
         )
     return lab
 
 
 def _check_time(cluster: Cluster) -> None:
-    """External clients cannot be repeated, and their clocks cannot be stopped for a question."""
+    """Raise ActionRefused (409) if an external client is connected or the ports are open.
+
+    External clients cannot be replayed, and their clocks cannot be stopped for a question.
+    """
     if cluster.wire_clients():
         raise ActionRefused(
             409,
-            "A client on the wire is connected, so a lab cannot be repeated here.",
-            "Disconnect it, or start the lab in a new sandbox.",
+            "An external client is connected, so a lab cannot be replayed here.",
+            "Disconnect the client, or start the lab in a new sandbox.",
         )
     if cluster.listeners.is_open:  # one may come in mid-step
         raise ActionRefused(
             409,
-            "The ports of this sandbox are open, so a lab beside a client on the wire could not be repeated here.",
-            "Close them, or start the lab in a new sandbox.",
+            "The ports of this sandbox are open. With an external client, the lab could not be replayed here.",
+            "Close the ports, or start the lab in a new sandbox.",
         )
 
 
 def _mend(cluster: Cluster, lab: Lab) -> None:
-    """Faults and settings end with the attempt that made them: links are whole, what is down or hangs runs."""
+    """Undo the faults and settings of the attempt: heal links, resume hung nodes, start stopped nodes."""
     for row in cluster.links.rows():
         cluster.links.heal(row["a"], row["b"])
     for name_server in cluster.nodes.name_servers:
@@ -143,7 +154,7 @@ def _mend(cluster: Cluster, lab: Lab) -> None:
 
 
 def _begin(cluster: Cluster, lab: Lab, *, exam: bool) -> None:
-    """The setup's actions are part of this one: they are in the journal with it as their cause, by `lab`."""
+    """Start an attempt: write LabStarted and execute the setup's actions, which have this action as their cause."""
     progress, journal = cluster.companion(LabProgress), cluster.journal
     attempt = progress.attempts(lab.slug) + 1
     began = journal.write(LabStarted(lab.slug, attempt, cluster.record.seed, exam))

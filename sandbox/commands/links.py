@@ -1,29 +1,32 @@
-"""Links between nodes: cut, slowed, healed."""
+"""Actions on links between nodes: cut, delay, heal."""
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.links import WHOLE
+from sandbox.commands.executors import executes
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import CutLink, DelayLink, HealLink
 from sandbox.kernel.errors import ActionRefused
 
 
+@executes(CutLink)
 def cut(cluster: Cluster, action: CutLink) -> CarryOut:
     a, b = _ends(cluster, action.a, action.b)
     if all(cluster.links.state(*way).cut for way in _ways(a, b, one_way=action.one_way)):
-        raise ActionRefused(409, "The link from {a} to {b} is cut already.", "Heal it first.", a=a, b=b)
+        raise ActionRefused(409, "The link from {a} to {b} is already cut.", "Heal the link first.", a=a, b=b)
     cluster.links.check_room(a, b)
     return lambda seq, by: cluster.links.cut(a, b, one_way=action.one_way)
 
 
+@executes(DelayLink)
 def slow(cluster: Cluster, action: DelayLink) -> CarryOut:
     a, b = _ends(cluster, action.a, action.b)
     states = [cluster.links.state(*way) for way in _ways(a, b, one_way=action.one_way)]
     if any(state.cut for state in states):
-        raise ActionRefused(409, "The link from {a} to {b} is cut already.", "Heal it first.", a=a, b=b)
+        raise ActionRefused(409, "The link from {a} to {b} is already cut.", "Heal the link first.", a=a, b=b)
     if all(state.delay_ms == action.delay_ms for state in states):
         raise ActionRefused(
             409,
-            "The link from {a} to {b} takes {delay_ms} ms already.",
+            "The link from {a} to {b} already has a delay of {delay_ms} ms.",
             "Choose another delay.",
             field="delay_ms",
             a=a,
@@ -34,12 +37,11 @@ def slow(cluster: Cluster, action: DelayLink) -> CarryOut:
     return lambda seq, by: cluster.links.slow(a, b, action.delay_ms, one_way=action.one_way)
 
 
+@executes(HealLink)
 def heal(cluster: Cluster, action: HealLink) -> CarryOut:
     a, b = _ends(cluster, action.a, action.b)
     if all(cluster.links.state(*way) == WHOLE for way in _ways(a, b, one_way=False)):
-        raise ActionRefused(
-            409, "Nothing is wrong with the link from {a} to {b}.", "Choose one that is cut or slow.", a=a, b=b
-        )
+        raise ActionRefused(409, "The link from {a} to {b} has no fault.", "Choose a cut or slow link.", a=a, b=b)
     return lambda seq, by: cluster.links.heal(a, b)
 
 
@@ -48,8 +50,8 @@ def _ends(cluster: Cluster, a: str, b: str) -> tuple[str, str]:
     if not cluster.node_names.talk(first, other):
         raise ActionRefused(
             422,
-            "{a} and {b} do not talk to each other.",
-            "Choose a broker and who talks to it, or a name server and who asks it.",
+            "{a} and {b} do not communicate.",
+            "Choose a broker and one of its peers, or a name server and one of its clients.",
             field="b",
             a=first,
             b=other,

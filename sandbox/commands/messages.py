@@ -1,8 +1,9 @@
-"""Messages sent by hand."""
+"""Action that sends messages by hand."""
 
 from sandbox.cluster.actors.sending import SELECTORS, messages_of
 from sandbox.cluster.cluster import Cluster
-from sandbox.commands.members import check_topic_name
+from sandbox.commands.actors import check_topic_name
+from sandbox.commands.executors import executes
 from sandbox.commands.outcome import CarryOut
 from sandbox.commands.validate import check_messages
 from sandbox.control.actions import SendMessages
@@ -11,8 +12,9 @@ from sandbox.kernel.errors import ActionRefused
 from sandbox.message.queue import MessageQueue
 
 
+@executes(SendMessages)
 def send(cluster: Cluster, action: SendMessages) -> CarryOut:
-    """Many at once, at a rate, or given rows; the journal has the failures (`SendFailed`)."""
+    """Send messages: many at once, at a rate, or listed rows; the journal has the failures (`SendFailed`)."""
     check_topic_name(action.topic)
     check_messages(action)
     count = len(action.rows) or action.count or 1
@@ -36,19 +38,22 @@ def send(cluster: Cluster, action: SendMessages) -> CarryOut:
 
 
 def queue_of(topic: str, row: str) -> MessageQueue:
-    """`broker-a:3` of a topic.  Raises ActionRefused (422)."""
+    """Return the queue `broker-a:3` of a topic.  Raises ActionRefused (422) for another form."""
     return MessageQueue(topic, *row_parts("queue", row))
 
 
 def _check_queue(cluster: Cluster, queue: MessageQueue) -> None:
-    """A broker that is down is allowed (the journal shows the failure); a queue that does not exist is not."""
+    """Raise ActionRefused (422) if the queue does not exist.
+
+    A broker that is down is allowed: the journal shows the failure.
+    """
     node = cluster.nodes.broker(queue.broker)
     config = node.broker.topics.table.get(queue.topic) if node.broker is not None else None
     if node.broker is not None and (config is None or queue.queue_id >= config.write_queues):
         raise ActionRefused(
             422,
             "{topic} has no queue {queue}.",
-            "Choose one of its queues.",
+            "Choose a queue of this topic.",
             field="queue",
             topic=queue.topic,
             queue=queue.row,
@@ -65,11 +70,11 @@ def _check_size(cluster: Cluster, action: SendMessages) -> None:
     if max(bodies) > allowed:
         raise ActionRefused(
             422,
-            "A message may have {allowed} bytes here, not {value}.",
+            "A message can have at most {allowed} bytes here, not {value}.",
             "Choose a smaller body.",
             field="body_bytes",
             allowed=allowed,
             value=max(bodies),
         )
     if min(bodies) == 0:
-        raise ActionRefused(422, "A message needs a body.", "Write at least one character.", field="body")
+        raise ActionRefused(422, "A message needs a body.", "Enter at least one character.", field="body")

@@ -1,8 +1,9 @@
-"""Resets of a group's offsets."""
+"""Actions that reset a group's offsets and undo a reset."""
 
 from typing import Any
 
 from sandbox.cluster.cluster import Cluster
+from sandbox.commands.executors import executes
 from sandbox.commands.outcome import CarryOut
 from sandbox.commands.reset.apply import apply_targets
 from sandbox.commands.reset.targets import targets_of
@@ -12,6 +13,7 @@ from sandbox.message.queue import MessageQueue
 from sandbox.queries.questions.resets import draw_plan, plan_reset
 
 
+@executes(ResetOffsets)
 def reset(cluster: Cluster, action: ResetOffsets) -> CarryOut:
     targets = targets_of(plan_reset(cluster, action), action, lambda plan: draw_plan(cluster, action, plan))
     timestamp_ms = (action.value or 0) if action.target == "time" else -1
@@ -32,8 +34,9 @@ def reset(cluster: Cluster, action: ResetOffsets) -> CarryOut:
     return carry_out
 
 
+@executes(UndoReset)
 def undo(cluster: Cluster, action: UndoReset) -> CarryOut:
-    """Back to each queue's offset before the reset, by the method that fits the group now."""
+    """Restore each queue's offset before the reset, by the method that fits the group now."""
 
     def min_offset(mq: MessageQueue) -> int:
         return cluster.nodes.broker(mq.broker).running.store.min_offset(mq.topic, mq.queue_id)

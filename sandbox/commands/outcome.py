@@ -1,4 +1,4 @@
-"""The return type of an action's function."""
+"""Return type of an action's function."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Delivers one stored message again: a copy to its topic, or the message itself to one listener."""
+"""Actions that deliver one stored message again: a copy to its topic, or the message itself to one listener."""
 
 import orjson
 
@@ -6,6 +6,7 @@ from sandbox.client.push_consumer import PushConsumer
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
+from sandbox.commands.executors import executes
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import ConsumeOnce, ResendMessage
 from sandbox.journal.events import MessageConsumedOnce
@@ -28,18 +29,21 @@ _OWN = frozenset(value for name, value in vars(properties).items() if name.isupp
 """Properties that RocketMQ itself writes: a copy gets its own."""
 
 
+@executes(ResendMessage)
 def resend(cluster: Cluster, action: ResendMessage) -> CarryOut:
-    """Sent like any message sent by hand; the journal has failures (`SendFailed`)."""
+    """Send a copy of a stored message like any message sent by hand; the journal has failures (`SendFailed`)."""
     _, stored = message_at(cluster, action.topic, action.broker, action.queue_id, action.offset)
     topic = origin_topic(stored)
     if topic in NOT_FOR_SENDING:
         raise ActionRefused(
-            409, "Nothing can be sent to {topic}.", "The broker keeps it for itself.", field="topic", topic=topic
+            409, "Nothing can be sent to {topic}.", "The broker reserves this topic.", field="topic", topic=topic
         )
     try:
         body = decompress(stored.body, stored.sys_flag, cluster.limits.body_bytes)
     except CorruptRecord as error:
-        raise ActionRefused(409, "Its body cannot be unpacked: {why}.", field="offset", why=str(error)) from error
+        raise ActionRefused(
+            409, "The body of the message cannot be decompressed: {why}.", field="offset", why=str(error)
+        ) from error
     kept = {name: value for name, value in stored.properties.items() if name not in _OWN}
 
     def carry_out(seq: int, by: str) -> None:
@@ -50,8 +54,9 @@ def resend(cluster: Cluster, action: ResendMessage) -> CarryOut:
     return carry_out
 
 
+@executes(ConsumeOnce)
 def consume_once(cluster: Cluster, action: ConsumeOnce) -> CarryOut:
-    """CONSUME_MESSAGE_DIRECTLY through the broker that has the message; `MessageConsumedOnce` has the result."""
+    """Send CONSUME_MESSAGE_DIRECTLY through the broker that has the message; `MessageConsumedOnce` has the result."""
     node, stored = message_at(cluster, action.topic, action.broker, action.queue_id, action.offset)
     client_id, group = _member(cluster, node, action)
 
@@ -63,7 +68,10 @@ def consume_once(cluster: Cluster, action: ConsumeOnce) -> CarryOut:
 
 
 def _member(cluster: Cluster, node: BrokerNode, action: ConsumeOnce) -> tuple[str, str]:
-    """Client id and group.  Raises ActionRefused: 409 offline, without a listener or in several groups."""
+    """Return client id and group of the member.
+
+    Raises ActionRefused (409) if it is offline, has no listener, or is in several groups.
+    """
     actor = next(
         (
             actor
@@ -75,7 +83,7 @@ def _member(cluster: Cluster, node: BrokerNode, action: ConsumeOnce) -> tuple[st
     if actor is not None and actor.consumer is not None and not isinstance(actor.consumer, PushConsumer):
         raise ActionRefused(
             409,
-            "{client} pulls by itself and has no listener.",
+            "{client} pulls messages itself and has no listener.",
             "Choose a push consumer.",
             field="client_id",
             client=actor.label,
@@ -87,7 +95,7 @@ def _member(cluster: Cluster, node: BrokerNode, action: ConsumeOnce) -> tuple[st
         raise ActionRefused(
             409,
             "{client} is a member of {groups}.",
-            "Say in which group it is to consume.",
+            "Choose the group that consumes the message.",
             field="group",
             client=action.client_id,
             groups=", ".join(groups),
@@ -96,8 +104,8 @@ def _member(cluster: Cluster, node: BrokerNode, action: ConsumeOnce) -> tuple[st
     if group is None or group not in groups:
         raise ActionRefused(
             409,
-            "{broker} knows no member {client} now.",
-            "Choose one that is running.",
+            "{broker} has no member {client} now.",
+            "Choose a running member.",
             field="client_id",
             broker=node.node,
             client=action.client_id,
@@ -125,7 +133,7 @@ async def _consume(cluster: Cluster, node: BrokerNode, stored: StoredMessage, cl
 
 
 def _said(answer: RemotingCommand) -> tuple[str, int | None, str | None]:
-    """The listener's status and its time in ms, or the broker's error code."""
+    """Return the listener's status, its time in ms and remark, or the broker's error code without a time."""
     if answer.code != ResponseCode.SUCCESS:
         known = answer.code in ResponseCode._value2member_map_
         return ResponseCode(answer.code).name if known else str(answer.code), None, answer.remark

@@ -1,12 +1,14 @@
 """Actions on the sandbox's clock."""
 
 from sandbox.cluster.cluster import Cluster
+from sandbox.commands.executors import executes
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import SetRate, Step
 from sandbox.journal.events import BY_NAME, ClockChanged
 from sandbox.kernel.errors import ActionRefused
 
 
+@executes(SetRate)
 def set_rate(cluster: Cluster, action: SetRate) -> CarryOut:
     _check_elastic(cluster)
 
@@ -18,12 +20,13 @@ def set_rate(cluster: Cluster, action: SetRate) -> CarryOut:
     return carry_out
 
 
+@executes(Step)
 def step(cluster: Cluster, action: Step) -> CarryOut:
-    """Run until the next fact, the next event of the given type, or for `ms`; then pause again."""
+    """Run until the next fact, the next event of the chosen type, or for `ms`; then pause again."""
     _check_elastic(cluster)
     if action.until not in ("fact", "ms") and action.until not in BY_NAME:
         raise ActionRefused(
-            422, "There is no event {until}.", "Name an event, or say fact or ms.", field="until", until=action.until
+            422, "Event {until} does not exist.", "Enter an event name, fact or ms.", field="until", until=action.until
         )
 
     def carry_out(seq: int, by: str) -> None:
@@ -34,8 +37,10 @@ def step(cluster: Cluster, action: Step) -> CarryOut:
 
 
 def _check_elastic(cluster: Cluster) -> None:
-    """Time can be scaled only while every client is in-process: an external client has timeouts of its own."""
+    """Raise ActionRefused (409) if an external client is connected, because its timeouts use its own clock."""
     if cluster.wire_clients():
         raise ActionRefused(
-            409, "A client on the wire has clocks of its own, so time stays at 1.", "Disconnect it to change the speed."
+            409,
+            "An external client has its own clock, so the speed stays at 1.",
+            "Disconnect the client to change the speed.",
         )

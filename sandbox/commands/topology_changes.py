@@ -1,4 +1,4 @@
-"""Topics, groups, settings and files."""
+"""Actions on topics, groups, settings and files."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,8 @@ from sandbox.broker.broker import Broker
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.presets import FIXED_BY_FIRST_MESSAGE, OF_NEW_CLIENTS, REAL, preset_of, whole_number
-from sandbox.commands.members import check_topic_name
+from sandbox.commands.actors import check_topic_name
+from sandbox.commands.executors import executes
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import (
     AgeFiles,
@@ -23,7 +24,7 @@ from sandbox.kernel.errors import ActionRefused
 from sandbox.message.topic_names import is_system
 from sandbox.remoting.bodies import TopicConfig
 
-DELETING_IS_FOR = "Only topics made by people can be changed."
+DELETING_IS_FOR = "Only topics created by users can be changed."
 
 GROUP_KEYS: dict[str, tuple[type, int, int]] = {
     "consume_enable": (bool, 0, 1),
@@ -37,13 +38,18 @@ LOCK_LIFE_KEY = "lock_max_live_ms"
 LOCK_LIFE_MS = (1_000, 600_000)
 
 
+@executes(CreateTopic)
 def create_topic(cluster: Cluster, action: CreateTopic) -> CarryOut:
     check_topic_name(action.topic)
     _refuse_system(action.topic)
     brokers = _scope(cluster, action.scope)
     if any(action.topic in broker.topics.table for broker in brokers):
         raise ActionRefused(
-            409, "There is a topic {topic} already.", "Change it instead.", field="topic", topic=action.topic
+            409,
+            "Topic {topic} already exists.",
+            "Change the existing topic instead.",
+            field="topic",
+            topic=action.topic,
         )
     config = TopicConfig(
         action.topic, read_queues=action.read_queues, write_queues=action.write_queues, permission=action.permission
@@ -51,6 +57,7 @@ def create_topic(cluster: Cluster, action: CreateTopic) -> CarryOut:
     return _update_topic(cluster, brokers, lambda _: config, _how(action.scope))
 
 
+@executes(ChangeTopic)
 def change_topic(cluster: Cluster, action: ChangeTopic) -> CarryOut:
     _refuse_system(action.topic)
     brokers = [broker for broker in _scope(cluster, action.scope) if action.topic in broker.topics.table]
@@ -71,7 +78,7 @@ def change_topic(cluster: Cluster, action: ChangeTopic) -> CarryOut:
 def _update_topic(
     cluster: Cluster, brokers: list[Broker], config_for: Callable[[Broker], TopicConfig], how: str
 ) -> CarryOut:
-    """All brokers or none: all limits are checked first."""
+    """Check the limits of all brokers, then return the function that changes the topic on all of them."""
     limits = cluster.limits
     topics: dict[str, int] = {}  # application topics of the whole sandbox and their queues after the change
     for node in cluster.nodes.masters():
@@ -96,8 +103,9 @@ def _update_topic(
     return carry_out
 
 
+@executes(DeleteTopic)
 def delete_topic(cluster: Cluster, action: DeleteTopic) -> CarryOut:
-    """As the admin tool: at every broker, then at every name server."""
+    """Delete a topic as the admin tool does: at every broker, then at every name server."""
     _refuse_system(action.topic)
     nodes = [node for node in cluster.nodes.masters() if action.topic in node.running.topics.table]
     if not nodes:
@@ -113,16 +121,21 @@ def delete_topic(cluster: Cluster, action: DeleteTopic) -> CarryOut:
     return carry_out
 
 
+@executes(ChangeGroup)
 def change_group(cluster: Cluster, action: ChangeGroup) -> CarryOut:
     changes = {key: _group_value(key, value) for key, value in action.changes.items()}
     if not changes:
-        raise ActionRefused(422, "Nothing to change.", "Give at least one setting.", field="changes")
+        raise ActionRefused(422, "Nothing to change.", "Enter at least one setting.", field="changes")
     brokers = [
         node.running for node in cluster.nodes.masters() if action.group in node.running.subscription_groups.table
     ]
     if not brokers:
         raise ActionRefused(
-            404, "There is no group {group}.", "Add a consumer to it first.", field="group", group=action.group
+            404,
+            "Group {group} does not exist.",
+            "Add a consumer to the group first.",
+            field="group",
+            group=action.group,
         )
 
     def carry_out(seq: int, by: str) -> None:
@@ -132,21 +145,22 @@ def change_group(cluster: Cluster, action: ChangeGroup) -> CarryOut:
     return carry_out
 
 
+@executes(ChangeBroker)
 def change_broker(cluster: Cluster, action: ChangeBroker) -> CarryOut:
-    """The expiry of locks changes at once; sizes and flushing take a restart of the broker, which is done now.
+    """Change settings of a broker: the lock expiry at once, sizes and flushing by a restart of the broker now.
 
-    Properties of client processes, as the lock renewal interval, apply to processes started later.
+    Properties of client processes, such as the lock renewal interval, apply to processes started later.
     """
     node = cluster.nodes.broker(action.broker)
     running = node.running
     if not action.changes:
-        raise ActionRefused(422, "Nothing to change.", "Give at least one setting.", field="changes")
+        raise ActionRefused(422, "Nothing to change.", "Enter at least one setting.", field="changes")
     changes = dict(action.changes)
     if not node.has_slave and changes.get("replication", REAL.replication) != REAL.replication:
         raise ActionRefused(
             422,
             "{broker} has no slave to wait for.",
-            "Leave replication at ASYNC_MASTER.",
+            "Keep replication at ASYNC_MASTER.",
             field="replication",
             broker=action.broker,
         )
@@ -158,12 +172,16 @@ def change_broker(cluster: Cluster, action: ChangeBroker) -> CarryOut:
     hung = [each for each in cluster.nodes.brokers if each.state == "hung"]
     if restart and hung:
         raise ActionRefused(
-            409, "{broker} hangs and cannot stop cleanly.", "Resume it, or kill it.", broker=hung[0].node
+            409, "{broker} is hung and cannot stop cleanly.", "Resume the broker, or kill it.", broker=hung[0].node
         )
     fixed = [key for key in changes if key in FIXED_BY_FIRST_MESSAGE]
     if fixed and running.store.max_physical_offset > 0:
         raise ActionRefused(
-            409, "{key} is in the files already.", "Change it before the first message.", field=fixed[0], key=fixed[0]
+            409,
+            "{key} is fixed by the files that already exist.",
+            "Change this setting before the first message is stored.",
+            field=fixed[0],
+            key=fixed[0],
         )
 
     def carry_out(seq: int, by: str) -> None:
@@ -180,20 +198,22 @@ def change_broker(cluster: Cluster, action: ChangeBroker) -> CarryOut:
     return carry_out
 
 
+@executes(AgeFiles)
 def age_files(cluster: Cluster, action: AgeFiles) -> CarryOut:
     node = cluster.nodes.broker(action.broker)
     store = node.running.store
     if action.hours < 1 or action.hours != int(action.hours):
         raise ActionRefused(
             422,
-            "Files age by whole hours, not by {value}.",
-            "Give at least one hour.",
+            "The age of files is in whole hours, not {value}.",
+            "Enter at least one hour.",
             field="hours",
             value=f"{action.hours:g}",
         )
     return lambda seq, by: store.age_files(int(action.hours))
 
 
+@executes(CleanFiles)
 def clean_files(cluster: Cluster, action: CleanFiles) -> CarryOut:
     node = cluster.nodes.broker(action.broker)
     store = node.running.store
@@ -201,10 +221,10 @@ def clean_files(cluster: Cluster, action: CleanFiles) -> CarryOut:
 
 
 def _scope(cluster: Cluster, scope: str) -> list[Broker]:
-    """All running masters, or one.  Raises ActionRefused (404, 409)."""
+    """Return all running masters, or the one that `scope` names.  Raises ActionRefused (404, 409)."""
     nodes: list[BrokerNode] = cluster.nodes.masters() if scope == "cluster" else [cluster.nodes.broker(scope)]
     if not nodes:
-        raise ActionRefused(409, "No broker is running.", "Start one first.")
+        raise ActionRefused(409, "No broker is running.", "Start a broker first.")
     return [node.running for node in nodes]
 
 
@@ -214,17 +234,24 @@ def _how(scope: str) -> str:
 
 def _refuse_system(topic: str) -> None:
     if is_system(topic) or topic.startswith("%"):
-        raise ActionRefused(422, "{topic} belongs to the brokers.", DELETING_IS_FOR, field="topic", topic=topic)
+        raise ActionRefused(
+            422, "{topic} is a system topic of the brokers.", DELETING_IS_FOR, field="topic", topic=topic
+        )
 
 
 def _no_topic(topic: str) -> ActionRefused:
-    return ActionRefused(404, "There is no topic {topic}.", "Choose one that exists.", field="topic", topic=topic)
+    return ActionRefused(404, "Topic {topic} does not exist.", "Choose an existing topic.", field="topic", topic=topic)
 
 
 def _group_value(key: str, value: Any) -> int | bool:
     if key not in GROUP_KEYS:
         raise ActionRefused(
-            422, "There is no setting {key}.", "Settings are: {known}.", field=key, key=key, known=", ".join(GROUP_KEYS)
+            422,
+            "Setting {key} does not exist.",
+            "Available settings: {known}.",
+            field=key,
+            key=key,
+            known=", ".join(GROUP_KEYS),
         )
     kind, low, high = GROUP_KEYS[key]
     if kind is bool:
@@ -232,7 +259,7 @@ def _group_value(key: str, value: Any) -> int | bool:
             raise ActionRefused(
                 422,
                 "{key} must be true or false, not {value}.",
-                "Write true or false.",
+                "Use true or false.",
                 field=key,
                 key=key,
                 value=str(value)[:40],

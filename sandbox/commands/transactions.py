@@ -1,4 +1,4 @@
-"""Transactions ended by hand."""
+"""Action that ends a transaction by hand."""
 
 import logging
 
@@ -6,6 +6,7 @@ from sandbox.broker.transaction.half_messages import HalfMessage
 from sandbox.client.client_api import ClientApi
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
+from sandbox.commands.executors import executes
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import EndTransaction
 from sandbox.kernel.errors import SandboxError
@@ -18,8 +19,9 @@ log = logging.getLogger(__name__)
 DECISIONS = {"commit": TRANSACTION_COMMIT, "rollback": TRANSACTION_ROLLBACK}
 
 
+@executes(EndTransaction)
 def end(cluster: Cluster, action: EndTransaction) -> CarryOut:
-    """One END_TRANSACTION for the producer's group: from its own process if it runs, else from another one."""
+    """Send one END_TRANSACTION for the producer's group: from its own process if it runs, else from another one."""
     node, half = open_transaction(cluster, action.transaction_id)
     header = EndTransactionHeader(
         group=half.producer_group,

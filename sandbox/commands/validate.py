@@ -1,6 +1,6 @@
-"""Refuses fields that have no effect in their action, so that nothing requested is silently ignored.
+"""Checks that refuse fields without effect in their action, so that no requested field is silently ignored.
 
-Every function raises ActionRefused (422) with the field, why it has no effect, and an alternative.
+Every function raises ActionRefused (422) with the field, the reason and an alternative.
 """
 
 from dataclasses import MISSING, fields
@@ -28,7 +28,7 @@ OF_TRANSACTIONS = ("fail_percent", "handler")
 
 
 def given(action: Any, names: tuple[str, ...]) -> list[str]:
-    """Those of the fields that differ from their default."""
+    """Return the names of those fields that differ from their default."""
     return [
         spec.name
         for spec in fields(action)
@@ -38,18 +38,26 @@ def given(action: Any, names: tuple[str, ...]) -> list[str]:
 
 def check_producer(action: StartProducer) -> None:
     if action.transactional and action.selector in ("hash", "queue"):
-        raise _no("selector", "Half messages go round all queues.", "Choose round_robin or avoid_faulty.")
+        raise _no("selector", "Half messages are sent to all queues in turn.", "Choose round_robin or avoid_faulty.")
     if (action.selector == "queue") != (action.queue is not None):
-        raise _no("queue", "One queue and the selector called queue go together.", "Give both or neither.")
+        raise _no(
+            "queue",
+            "A single queue requires the selector queue, and the selector queue requires a single queue.",
+            "Enter both the single queue and the selector queue, or neither.",
+        )
     if action.queue is not None:
         row_parts("queue", action.queue)
     if action.feed is None:
         if given(action, ("speed",)):
-            raise _no("speed", "Only a feed has a speed.", "Give a rate_per_s, or choose a feed.")
+            raise _no("speed", "Only a feed has a speed.", "Enter a rate_per_s, or choose a feed.")
     elif ignored := given(action, MADE_UP):
-        raise _no(ignored[0], "A feed brings its own pace, keys, tags and bodies.", "Leave it out; change its speed.")
+        raise _no(
+            ignored[0],
+            "A feed has its own pace, keys, tags and bodies.",
+            "Omit this field; change the speed of the feed.",
+        )
     if action.keys and given(action, ("key",)):
-        raise _no("keys", "Keys come from a pattern or from a list, not from both.", "Leave one of them out.")
+        raise _no("keys", "Keys come from a pattern or from a list, not both.", "Remove one of the conflicting fields.")
 
 
 DEPRECATED = (
@@ -63,29 +71,33 @@ def check_consumer(action: StartConsumer) -> None:
     if action.from_where in DEPRECATED:
         raise _no(
             "from_where",
-            "{value} is deprecated: RocketMQ takes it for CONSUME_FROM_LAST_OFFSET.",
+            "{value} is deprecated: RocketMQ treats it as CONSUME_FROM_LAST_OFFSET.",
             "Choose CONSUME_FROM_LAST_OFFSET.",
             value=action.from_where,
         )
     if action.timestamp is not None and action.from_where != "CONSUME_FROM_TIMESTAMP":
-        raise _no("timestamp", "A time to start from needs from_where CONSUME_FROM_TIMESTAMP.", "Choose it.")
+        raise _no(
+            "timestamp", "A start time requires from_where CONSUME_FROM_TIMESTAMP.", "Choose CONSUME_FROM_TIMESTAMP."
+        )
     if action.timestamp is not None and action.timestamp < 0:
-        raise _no("timestamp", "A time is counted from 1970 and not negative.", "Give milliseconds since 1970.")
+        raise _no("timestamp", "A time counts from 1970 and is not negative.", "Enter milliseconds since 1970.")
     if action.strategy in NEED_MORE:
         raise _no(
             "strategy",
-            "{strategy} needs lists or rooms, which belong to the group.",
+            "{strategy} needs queue lists or machine rooms, which belong to the group.",
             "Start the members, then set the group's strategy.",
             strategy=action.strategy,
         )
     if action.model == "BROADCASTING":
         for name in given(action, ("strategy", "room")):
-            raise _no(name, "A broadcasting member reads all queues; nothing is divided.", "Leave it out.")
+            raise _no(name, "A broadcasting member reads all queues: no assignment is needed.", "Omit this field.")
     if not 1 <= len(action.work_ms) <= 2:
-        raise _no("work_ms", "How long the work takes is one number, or from and to.", "Give one or two numbers.")
+        raise _no(
+            "work_ms", "The processing time is one number, or a minimum and a maximum.", "Enter one or two numbers."
+        )
     topics = [subscription.topic for subscription in action.subscriptions]
     if len(set(topics)) < len(topics):
-        raise _no("subscriptions", "A consumer subscribes to a topic once.", "Join the tags with ||.")
+        raise _no("subscriptions", "A consumer subscribes to a topic only once.", "Join the tags with ||.")
     for subscription in action.subscriptions:
         check_expression("subscriptions", subscription.expression, subscription.kind)
 
@@ -93,7 +105,7 @@ def check_consumer(action: StartConsumer) -> None:
 def check_change(change: ChangeActor, actor: "ConsumerActor | ProducerActor") -> None:
     wished = [name for name in given_changes(change) if name != "actor"]
     if not wished:
-        raise _no("actor", "Nothing to change.", "Give at least one field.")
+        raise _no("actor", "Nothing to change.", "Enter at least one field.")
     others: tuple[str, ...] = ("rate_per_s", "speed")
     if isinstance(actor, ProducerActor):
         others = NOT_OF_A_PRODUCER if actor.settings.transactional else (*NOT_OF_A_PRODUCER, *OF_TRANSACTIONS)
@@ -110,22 +122,32 @@ def check_change(change: ChangeActor, actor: "ConsumerActor | ProducerActor") ->
         if change.handler is not None and change.handler not in WAYS:
             raise _no(
                 "handler",
-                "{handler} is no way to decide a transaction.",
-                "Write undecided or silent.",
+                "{handler} is not a way to end a transaction.",
+                "Use undecided or silent.",
                 handler=change.handler,
             )
         wrong = "rate_per_s" if actor.settings.feed is not None else "speed"
         if wrong in wished:
-            raise _no(wrong, "A producer with a feed has a speed, one without has a rate.", "Change the other.")
+            raise _no(
+                wrong,
+                "A producer with a feed has a speed; without a feed, it has a rate.",
+                "With a feed, change the speed; without a feed, change the rate.",
+            )
         return
     if change.slow_ms is not None and change.slow_key is None and change.slow_queue is None:
-        raise _no("slow_key", "A slow key needs a name.", "Name the key of a message, or make every message slow.")
+        raise _no("slow_key", "A slow key needs a name.", "Enter the key of a message, or make all messages slow.")
     if change.slow_key is not None and change.slow_queue is not None:
-        raise _no("slow_queue", "A member has one slow message, by its key or by its queue.", "Give one of them.")
+        raise _no(
+            "slow_queue",
+            "A member has one slow message, set by key or by queue.",
+            "Set only the key or only the queue.",
+        )
     if change.slow_queue is not None:
         row_parts("slow_queue", change.slow_queue)
     if change.work_ms is not None and not 1 <= len(change.work_ms) <= 2:
-        raise _no("work_ms", "How long the work takes is one number, or from and to.", "Give one or two numbers.")
+        raise _no(
+            "work_ms", "The processing time is one number, or a minimum and a maximum.", "Enter one or two numbers."
+        )
     if change.expression is not None:
         for kind in sorted({subscription.kind for subscription in actor.settings.subscriptions}):
             check_expression("expression", change.expression, kind)
@@ -137,30 +159,34 @@ def given_changes(change: ChangeActor) -> list[str]:
 
 def check_messages(action: SendMessages) -> None:
     if action.rows and (ignored := given(action, ROWS_SAY)):
-        raise _no(ignored[0], "Each row says this for itself.", "Leave it out, or leave the rows out.")
+        raise _no(ignored[0], "Each row sets this field itself.", "Omit this field, or omit the rows.")
     if action.body is not None and given(action, ("body_bytes",)):
-        raise _no("body_bytes", "A body has the length it has.", "Leave one of them out.")
+        raise _no("body_bytes", "The body already has a fixed length.", "Remove one of the conflicting fields.")
     if action.batch and (action.delay_level or action.rate_per_s):
-        raise _no("batch", "A batch has no delay and no rate.", "Leave one of them out.")
+        raise _no("batch", "A batch has no delay and no rate.", "Remove one of the conflicting fields.")
     if (action.batch or action.queue) and action.selector != "round_robin":
-        raise _no("selector", "A batch goes to one queue, and so does what names its queue.", "Leave it out.")
+        raise _no(
+            "selector",
+            "A batch goes to one queue, as does a message with a given queue: no selector is needed.",
+            "Omit this field.",
+        )
     for row in action.rows:
         if row.born_ms is not None and (action.batch or row.born_ms < 0):
             raise _no(
                 "born_ms",
-                "A batch is born as one, and nothing is born before 1970.",
+                "All messages of a batch have the same birth time, and no birth time is before 1970.",
                 "Send the rows one by one, with milliseconds since 1970.",
             )
 
 
 def check_expression(field: str, expression: str, kind: str) -> None:
-    """The client's own checks; whether a SQL92 expression compiles is checked by the broker."""
+    """Run the client's own checks of an expression.  The broker checks whether a SQL92 expression compiles."""
     try:
         Subscription("topic", expression, version=0, expression_type=kind)
     except ClientError as error:
         if kind == TAG:
-            raise _no(field, "{why}.", "Write * or tags joined by ||.", why=str(error)) from error
-        raise _no(field, "{why}.", "Write a condition, such as TAGS = 'paid'.", why=str(error)) from error
+            raise _no(field, "{why}.", "Use * or tags joined by ||.", why=str(error)) from error
+        raise _no(field, "{why}.", "Enter a condition, for example TAGS = 'paid'.", why=str(error)) from error
 
 
 def _no(field: str, message: str, hint: str, **values: object) -> ActionRefused:

@@ -1,13 +1,15 @@
-"""Actions on external clients."""
+"""Action on external clients."""
 
 from sandbox.cluster.cluster import Cluster
+from sandbox.commands.executors import executes
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import CutConnection
 from sandbox.kernel.errors import ActionRefused
 
 
+@executes(CutConnection)
 def cut(cluster: Cluster, action: CutConnection) -> CarryOut:
-    """Brokers see the connection close: its members leave at once.  A running client reconnects by itself."""
+    """Close an external client's connections: the brokers remove its members at once.  A running client reconnects."""
     connections = cluster.connections_of(action.client_id)
     if not connections:
         _refuse(cluster, action.client_id)
@@ -25,14 +27,14 @@ def _refuse(cluster: Cluster, client_id: str) -> None:
         raise ActionRefused(
             409,
             "{client} is a process of this sandbox.",
-            "Crash it, hang it or stop it instead.",
+            "Crash, hang or stop the client instead.",
             field="client_id",
             client=client_id,
         )
     raise ActionRefused(
         404,
-        "No client {client} is connected over a real wire.",
-        "It may have gone.",
+        "No client {client} is connected over a real network.",
+        "The client may have disconnected.",
         field="client_id",
         client=client_id,
     )

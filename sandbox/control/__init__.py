@@ -1,1 +1,1 @@
-"""The engine's requests: typed actions and questions, rights, named limits."""
+"""Requests to the engine: typed actions and questions, rights, named limits."""

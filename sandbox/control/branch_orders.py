@@ -1,15 +1,18 @@
-"""Orders for a branch: another sandbox's run up to an event, its template's run with another seed, or a run as text."""
+"""Orders for a branch: a run up to an event, its template's run with another seed, or a run given as text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.control.actions import Action
 
 
 @dataclass(frozen=True, kw_only=True)
 class BranchOrder:
-    """The run of `parent` up to event `at`; `changes`: seq of an action → what is done instead, None: nothing."""
+    """Order for the run of `parent` up to event `at`.
+
+    `changes`: seq of an action → the action to execute instead, None for none.
+    """
 
     parent: str
     at: int
@@ -17,7 +20,7 @@ class BranchOrder:
 
 
 class Done(NamedTuple):
-    """An action at a moment, in ms since the beginning."""
+    """Action with its time in ms since the beginning."""
 
     at_ms: int
     action: Action
@@ -25,7 +28,7 @@ class Done(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class RecipeOrder:
-    """A run of what `parent` was made of, with another seed and other actions, up to `until_ms`."""
+    """Order for a run of `parent`'s template with another seed and other actions, up to `until_ms`."""
 
     parent: str
     seed: str
@@ -34,27 +37,27 @@ class RecipeOrder:
 
 
 class Came(NamedTuple):
-    """An outside event of a run, at its position in that run.
+    """Outside event of a run, at its position in that run.
 
-    An action has its `name` and `fields`; a limit that refused one has no `name`.  Sleep has its reason as `name` and
-    None as `fields`.  It lasted until the machine's clock showed `wall_ms`, for `slept_ms` of that clock (None:
-    unknown).
+    An action has its `name` and `fields`; a limit that refused an action has no `name`.  Sleep has its reason as
+    `name` and None as `fields`.  It lasted until the machine's clock reached `wall_ms`, for `slept_ms` of that clock
+    (None: unknown).
     """
 
     turn: int
     ms: int
     name: str | None
-    fields: dict[str, Any] | None
+    fields: dict[str, object] | None
     wall_ms: int = 0
     slept_ms: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOrder:
-    """A run from its seed up to event `until`, which was written at `until_ms` of its clock; 0: up to that time.
+    """Order for a run from its seed up to event `until`, which was written at `until_ms` of the sandbox's clock.
 
-    `conditions`: digest of the host's settings that the run depends on.  `moments`: of the sandbox's clock, in ms, at
-    each of `came`; none in an order that was read from a text.
+    If `until` is 0, the run ends at that time.  `conditions`: digest of the host's settings that the run depends on.
+    `moments`: times of the sandbox's clock in ms at each of `came`; empty in an order that was read from a text.
     """
 
     template: str

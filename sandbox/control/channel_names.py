@@ -11,7 +11,11 @@ from sandbox.kernel.errors import SandboxError
 
 
 class Kind(NamedTuple):
-    """`parts`: how many follow the slug; `least_interval_s`: between two readings, None: read with its page only."""
+    """Kind of a channel.
+
+    `parts`: number of parts after the slug; `least_interval_s`: minimum time between two readings.  None means that
+    the channel is read with its page only.
+    """
 
     parts: tuple[int, ...]
     least_interval_s: float | None
@@ -39,11 +43,11 @@ FILTER_CHARS = 255
 
 
 class ChannelUnknown(SandboxError):
-    """No such channel: unknown kind, wrong number of parts, other spelling, or nothing of that name."""
+    """Error: no such channel.  Its kind, number of parts or spelling is wrong, or nothing has that name."""
 
 
 def parse_channel(name: str) -> tuple[str, str, list[str]]:
-    """Kind, slug and the other parts, decoded; the text after a question mark is the last part, unchanged.
+    """Return kind, slug and the other parts, decoded; the text after a question mark is the last part, unchanged.
 
     >>> parse_channel("board/demo/order-svc/%25RETRY%25order-svc")
     ('board', 'demo', ['order-svc', '%RETRY%order-svc'])
@@ -68,7 +72,7 @@ def parse_channel(name: str) -> tuple[str, str, list[str]]:
 
 
 def split_channel(name: str) -> tuple[str, str, list[str]]:
-    """As `parse_channel`, for names made in this code base, in any spelling."""
+    """Split a name made in this code base, in any spelling, like `parse_channel`."""
     path, mark, query = name.partition("?")
     kind, slug, *rest = (unquote(part) for part in path.split("/"))
     return kind, slug, [*rest, query] if mark else rest

@@ -1,7 +1,8 @@
-"""Converts form data or JSON to typed values, with errors that say what to correct.
+"""Conversion of form data or JSON to typed values, with errors that name the correction.
 
 The field types of actions and questions are plain annotations: `int`, `float`, `str`, `bool`, `Literal`, `tuple[T,
-...]`, `T | None`, dictionaries, and NamedTuples for small shapes.  `Annotated[int, Between(1, 64)]` narrows.
+...]`, `T | None`, dictionaries, and NamedTuples for small shapes.  `Annotated[int, Between(1, 64)]` restricts the
+values.
 """
 
 import re
@@ -24,14 +25,17 @@ CONTROL = re.compile(r"[\x00-\x1f]")
 
 
 class Between(NamedTuple):
-    """Both ends included."""
+    """Allowed range of a number, both bounds included."""
 
     low: float
     high: float
 
 
 class TextUpTo(NamedTuple):
-    """One line of at most `chars` characters: RocketMQ separates properties with control characters."""
+    """Limit of a text: one line of at most `chars` characters.
+
+    RocketMQ separates properties with control characters.
+    """
 
     chars: int
 
@@ -44,38 +48,38 @@ Millis = Annotated[int, Between(0, 86_400_000)]
 
 
 @cache
-def hints_of(kind: Any) -> dict[str, Any]:
+def hints_of(kind: Any) -> dict[str, object]:
     """Return the type hints of a class's fields, without those of its class variables."""
     hints = get_type_hints(kind, include_extras=True)
     return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
 
 
-def build(kind: type[T], document: Mapping[str, Any]) -> T:
-    """An instance of the dataclass `kind` from `document`.  Raises ActionRefused(422) naming the field."""
+def build(kind: type[T], document: Mapping[str, object]) -> T:
+    """Create an instance of the dataclass `kind` from `document`.  Raises ActionRefused (422) that names the field."""
     hints = hints_of(kind)  # type: ignore[arg-type]  # a class is hashable
     unknown = sorted(set(document) - set(hints))
     if unknown:
         raise ActionRefused(
             422,
             "{kind} has no field {field}.",
-            "Its fields are: {known}.",
+            "Available fields: {known}.",
             field=unknown[0],
             kind=kind.__name__,
             known=", ".join(hints) or "none",
         )
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     for spec in fields(kind):  # type: ignore[arg-type]  # every kind is a dataclass
         value = document.get(spec.name)
         if value is None or (value == "" and hints[spec.name] not in (str, str | None)):
             if spec.default is MISSING and spec.default_factory is MISSING:
-                raise _refuse(spec.name, "is missing", "Give it a value.")
+                raise _refuse(spec.name, "is missing", "Set a value.")
             continue
         values[spec.name] = convert(hints[spec.name], value, spec.name)
     return kind(**values)
 
 
 def convert(hint: Any, value: Any, name: str) -> Any:
-    """`value` converted to `hint`, from JSON types or form text."""
+    """Convert `value`, from JSON types or form text, to the type `hint`."""
     origin = get_origin(hint)
     if origin is Annotated:
         inner, *rules = get_args(hint)
@@ -101,7 +105,7 @@ def _plain(hint: Any, value: Any, name: str) -> Any:
             return value
         if str(value).lower() in ("true", "on", "1", "false", "off", "0"):
             return str(value).lower() in ("true", "on", "1")
-        raise _refuse(name, "must be true or false, not {value}", "Write true or false.", value=_shown(value))
+        raise _refuse(name, "must be true or false, not {value}", "Use true or false.", value=_shown(value))
     if hint in (int, float):
         return _number(hint, value, name)
     if not isinstance(value, str) or len(value) > MAX_TEXT_CHARS:
@@ -122,7 +126,7 @@ def _number(hint: type, value: Any, name: str) -> int | float:
         except (ValueError, OverflowError):
             pass
     kind = "a whole number" if hint is int else "a number"
-    raise _refuse(name, "must be {kind}, not {value}", "Write digits only.", kind=kind, value=_shown(value))
+    raise _refuse(name, "must be {kind}, not {value}", "Enter digits only.", kind=kind, value=_shown(value))
 
 
 def _narrow(value: Any, rules: list[Any], name: str) -> Any:
@@ -131,17 +135,21 @@ def _narrow(value: Any, rules: list[Any], name: str) -> Any:
             raise _refuse(
                 name,
                 "is {value}, which is outside {low} to {high}",
-                "Choose a value inside.",
+                "Choose a value in the allowed range.",
                 value=value,
                 low=_plainly(rule.low),
                 high=_plainly(rule.high),
             )
         if isinstance(rule, TextUpTo) and len(value) > rule.chars:
             raise _refuse(
-                name, "has {length} characters; at most {limit} fit", "Shorten it.", length=len(value), limit=rule.chars
+                name,
+                "has {length} characters; at most {limit} fit",
+                "Shorten the text.",
+                length=len(value),
+                limit=rule.chars,
             )
         if isinstance(rule, TextUpTo) and CONTROL.search(value):
-            raise _refuse(name, "holds a control character", "Write it in one line, without control characters.")
+            raise _refuse(name, "holds a control character", "Use one line, without control characters.")
     return value
 
 
@@ -180,7 +188,7 @@ def _list_of(hint: Any, value: Any, name: str) -> tuple[Any, ...]:
     return tuple(convert(hint, item, name) for item in value)
 
 
-def _mapping(value: Any, name: str) -> dict[str, Any]:
+def _mapping(value: Any, name: str) -> dict[str, object]:
     if isinstance(value, str):
         value = _json(value, name)
     if not isinstance(value, dict) or len(value) > MAX_LIST_ITEMS:

@@ -1,35 +1,37 @@
-"""The health of a group in one word, by the same rules for a sandbox and for a real cluster."""
+"""State of a group in one word, by the same rules for a sandbox and for a real cluster."""
 
 from typing import NamedTuple
 
-LATE_MS = 15_000  # unconsumed for longer is late
+LATE_MS = 15_000  # messages unconsumed for longer are late
 MORE_RATIO, MORE_PER_S = 0.05, 1.0  # delivered beyond consumed by less than this is the jitter of two counters
 
 BEHIND, NO_MEMBER, RETRYING, DIFFERS = "behind", "nobody", "retrying", "differs"
-MIXED = "mixed"  # its members subscribe differently: messages may pass them all
+MIXED = "mixed"  # its members have different subscriptions: messages may reach none of them
 UNKNOWN, OK, QUIET = "unknown", "ok", "quiet"
-OK_PARTLY, QUIET_PARTLY = "ok_partly", "quiet_partly"  # ok and quiet of the queues that are known; others are not
+OK_PARTLY, QUIET_PARTLY = "ok_partly", "quiet_partly"  # ok or quiet by the known queues, while others are unknown
 WORST_FIRST = (BEHIND, NO_MEMBER, RETRYING, DIFFERS, MIXED, UNKNOWN, OK_PARTLY, QUIET_PARTLY, OK, QUIET)
 _PARTLY = {OK: OK_PARTLY, QUIET: QUIET_PARTLY}
 
 
 class Flow(NamedTuple):
-    """Messages a second of all topics of a group.  `consumed`: with success by its members; None: unknown."""
+    """Messages per second of all topics of a group.  `consumed`: with success by its members; None: unknown."""
 
     consumed: float | None
     delivered: float | None
 
     @property
     def differs(self) -> bool:
-        """More is delivered than consumed: repetitions, or messages in the members' memory."""
+        """True if more is delivered than consumed: repetitions, or messages in the members' memory."""
         if self.consumed is None or self.delivered is None:
             return False
         return self.delivered - self.consumed > max(MORE_PER_S, self.consumed * MORE_RATIO)
 
 
 class Standing(NamedTuple):
-    """`lag` and `retrying`: messages.  `age_ms`: of the oldest unconsumed one; `most_age_ms`: upper bound of it.
-    `unknown_queues`: whose end or offset is not known now, as a master is down.
+    """Figures of a group from which its state follows.
+
+    `lag` and `retrying`: messages.  `age_ms`: of the oldest unconsumed one; `most_age_ms`: upper bound of it.
+    `unknown_queues`: number of queues whose end or offset is unknown, because a master is down.
     """
 
     lag: int | None
@@ -43,7 +45,10 @@ class Standing(NamedTuple):
 
     @property
     def state(self) -> str:
-        """The state by the known values, which can be enough for a bad one; a good state needs all values."""
+        """State of the group by the known values.
+
+        They can be enough for a bad state; a good state needs all values.
+        """
         state = self._known
         if state in _PARTLY and self.members_differ:
             return MIXED

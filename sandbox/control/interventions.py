@@ -1,6 +1,6 @@
-"""A course teacher's actions on many sandboxes at once: broadcast faults, freezing, taking over.
+"""Interventions: a course teacher's actions on many sandboxes at once (faults, freezing, taking over).
 
-They are not actions of a sandbox: each is resolved in every sandbox into actions of its own, at one planned moment.
+They are no actions of a sandbox: each is resolved in every sandbox into actions of its own, at one planned time.
 """
 
 from typing import Literal, NamedTuple, get_args
@@ -22,7 +22,10 @@ MOST_AHEAD_S = 60.0
 
 
 class Intervention(NamedTuple):
-    """`at_wall_ms`: one moment of the machines' time for all sandboxes, from which each computes its own clock's."""
+    """Teacher's action on many sandboxes.
+
+    `at_wall_ms`: one time of the machine's clock for all sandboxes, which each converts to its own clock.
+    """
 
     kind: Kind
     at_wall_ms: int
@@ -30,9 +33,10 @@ class Intervention(NamedTuple):
 
 
 class Done(NamedTuple):
-    """`seq`: of the first action; None: nothing was to be done.  `planned_ms`, `at_ms`: by the sandbox's clock.
+    """Result of an intervention in one sandbox.
 
-    `late_ms`: the machine's time between the planned moment and this one.
+    `seq`: of the first action; None if none was needed.  `planned_ms`, `at_ms`: by the sandbox's clock.  `late_ms`:
+    the machine's time between the planned time and this one.
     """
 
     seq: int | None

@@ -1,9 +1,9 @@
-"""All questions to a sandbox; they change nothing (verb `see`)."""
+"""Questions to a sandbox; they change nothing (verb `see`)."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from sandbox.control import fields
 from sandbox.control.actions.actors import StrategyName
@@ -17,12 +17,12 @@ Position = Annotated[int, Between(0, INT64_MAX)]  # in a commit log
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """Asked by its name in words: `PlanReset` as `plan-reset`."""
+    """Base of all questions.  Its name on the wire is the class name in words: `PlanReset` is `plan-reset`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanReset(Question):
-    """The result `ResetOffsets` with these fields would have, computed by the same code."""
+    """The result of `ResetOffsets` with the same fields, computed by the same code."""
 
     group: Name
     topic: Name
@@ -35,9 +35,9 @@ class PlanReset(Question):
 
 @dataclass(frozen=True, kw_only=True)
 class PlanRebalance(Question):
-    """The allocation of queues: of the real group with members added or removed, or of a made-up group.
+    """The allocation of queues in the real group with members added or removed, or in a hypothetical group.
 
-    `members`: the total; real members stay in sorted order, made-up ones follow.
+    `members` is the total.  Real members come first in sorted order, hypothetical ones follow.
     """
 
     group: Name
@@ -49,12 +49,12 @@ class PlanRebalance(Question):
     queues: Annotated[int, Between(0, 256)] | None = None
     virtual_nodes: Annotated[int, Between(1, 1_000)] = 10
     rooms: tuple[str, ...] = ()
-    queues_by_member: dict[str, Any] | None = None
+    queues_by_member: dict[str, object] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanCrash(Question):
-    """The redeliveries if a consumer's process crashed now, with all other clients in that process."""
+    """The redeliveries if the process of a consumer crashed now, with all clients of that process."""
 
     actor: Name
 
@@ -98,7 +98,7 @@ class ReadEntry(Question):
 
 @dataclass(frozen=True, kw_only=True)
 class Locate(Question):
-    """Which log file contains a position, and at which offset: of the broker's files, or of files of another size."""
+    """The log file that contains a position, and the offset in it, for the broker's file size or another one."""
 
     broker: Name
     physical_offset: Position
@@ -109,8 +109,8 @@ class Locate(Question):
 class FindMessages(Question):
     """A search for messages by id (an offset id or a unique key), by key, by queue, or by time.
 
-    The first of these that is set decides.  `queue`: a row such as broker-a:3; with `offset` one message of it, else
-    the only queue searched.  `cursor` continues where the last answer stopped.
+    The first of these fields with a value decides.  `queue` is a row such as broker-a:3: with `offset` one message of
+    it, otherwise the only queue of the search.  `cursor` continues the last search.
     """
 
     topic: Name | None = None
@@ -159,7 +159,7 @@ class Transactions(Question):
 
 @dataclass(frozen=True, kw_only=True)
 class Frames(Question):
-    """The last frames of a link `a~b` with their bytes; the question keeps the recording on for ten seconds."""
+    """The last frames of a link `a~b` with their bytes.  The question keeps frames recorded for ten seconds."""
 
     link: Name
     no: Annotated[int, Between(1, INT64_MAX)] | None = None
@@ -175,14 +175,14 @@ BY_NAME: dict[str, type[Question]] = {
 }
 
 
-def parse_question(name: str, values: Mapping[str, Any]) -> Question:
-    """Raises ActionRefused: 404 for an unknown name, 422 for a bad field."""
+def parse_question(name: str, values: Mapping[str, object]) -> Question:
+    """Return the question of this name.  Raises ActionRefused: 404 if the name is unknown, 422 for an invalid field."""
     kind = BY_NAME.get(name)
     if kind is None:
         raise ActionRefused(
             404,
-            "There is no question {name}.",
-            "Questions are: {known}.",
+            "Question {name} does not exist.",
+            "Available questions: {known}.",
             name=repr(name)[:60],
             known=", ".join(BY_NAME),
         )

@@ -1,17 +1,20 @@
-"""Values that the engine gives its readers, and the bell that signals news."""
+"""Values that the engine returns to its readers, and the bell that signals changes."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 
 class Bell(Protocol):
-    """`ring` is called on the engine's thread, once per event: it must be very cheap and never raise."""
+    """Signal of changes.
+
+    `ring` is called on the engine's thread, once per event: it must be very cheap and never raise.
+    """
 
     def ring(self) -> None: ...
 
 
 class Reading(NamedTuple):
-    """One channel, read in one turn: `data` is its content, `seq` the newest event at that time.
+    """Content of one channel, read in one turn: `data`, and `seq` of the newest event at that time.
 
     `reached_rate`: as in a snapshot.
     """
@@ -25,20 +28,23 @@ class Reading(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """A channel that cannot be read: `asleep`, `waking` (in a moment), `failed`, `unknown` (there is none)."""
+    """Result for a channel that cannot be read.
+
+    `reason`: `asleep`, `waking` (readable soon), `failed`, `unknown` (no such channel).
+    """
 
     reason: str
 
 
 class Read(NamedTuple):
-    """One of several channels, and the seconds that reading took."""
+    """Result of reading one of several channels, and the seconds that it took."""
 
     answer: Reading | Refusal
     took_s: float
 
 
 class Entries(NamedTuple):
-    """A page of the journal.  `first_seq`: the oldest there is; `next_seq`: where the next page starts."""
+    """Page of the journal.  `first_seq`: the oldest existing event; `next_seq`: where the next page starts."""
 
     first_seq: int
     rows: list[dict[str, Any]]
@@ -46,8 +52,10 @@ class Entries(NamedTuple):
 
 
 class LookedBack(NamedTuple):
-    """Rows, newest first.  `before`: where the next page starts, None when nothing older is left; `at_ms`: time of the
-    oldest event searched; `first_seq`: the oldest there is.
+    """Page of journal rows, newest first.
+
+    `before`: where the next page starts, None if no older row is left.  `at_ms`: time of the oldest event searched;
+    `first_seq`: the oldest existing event.
     """
 
     rows: list[dict[str, Any]]

@@ -1,4 +1,4 @@
-"""A range of a run as a test in Python: its recipe, and what its journal says, as assertions (docs/notebook.md)."""
+"""Conversion of a range of a run to a Python test: its recipe, and assertions on its journal (docs/notebook.md)."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -26,9 +26,12 @@ def test_events_{first}_to_{last}():
 
 
 def program_of(recipe: str, rows: Iterable[dict[str, Any]], first: int, last: int) -> str:
-    """`rows`: of the journal from event `first` to event `last`, numbers as numbers."""
+    """Return the text of a Python test for the events `first` to `last`.
+
+    `rows`: the journal's rows of that range, with numbers as numbers.
+    """
     counts: Counter[str] = Counter()
-    acts: list[tuple[int, str, dict[str, Any]]] = []
+    acts: list[tuple[int, str, dict[str, object]]] = []
     committed: dict[tuple[object, ...], int] = {}
     for row in rows:
         counts[row["type"]] += 1

@@ -1,8 +1,8 @@
-"""A recipe as the text of a link: compact JSON, deflated, in the letters of an address (docs/sharing.md).
+"""Recipes as the text of a link: compact JSON, deflated, in the letters of an address (docs/sharing.md).
 
-Times and turns are differences from the one before; a list has what came to the run: an action with its fields, a
-limit that refused one (null and its fields), or sleep (a reason and the time of waking, 0: it was not woken; where it
-is known how long it slept, a list of both).
+Times and turns are differences from the previous one.  A list has the outside events of the run.  These are: an
+action with its fields; a limit that refused one (null and its fields); sleep (a reason and the time of waking, 0 if
+it was not woken; if the time asleep is known, a list of both).
 """
 
 import base64
@@ -32,7 +32,7 @@ HIGHEST_PORT = 65_535
 
 
 def pack(order: RunOrder, limits: HostLimits) -> str:
-    """Raises ActionRefused (422): too much was done for one link."""
+    """Return the text of a run.  Raises ActionRefused (422) if the run is too long for a link."""
     came: list[list[Any]] = []
     turn = ms = 0
     for event in order.came:
@@ -66,7 +66,7 @@ def pack(order: RunOrder, limits: HostLimits) -> str:
     if len(text) > limits.recipe_chars or len(came) > limits.branch_changes:
         raise ActionRefused(
             422,
-            "Up to this event too much was done for one link.",
+            "The run up to this event has too many actions for one link.",
             "Choose an earlier event, or share a range as a recording.",
         )
     return text
@@ -78,11 +78,13 @@ def _waking(came: Came, begin_ms: int) -> int | list[int]:
 
 
 def unpack(text: str, limits: HostLimits) -> RunOrder:
-    """Raises ActionRefused (422)."""
+    """Return the run of a link's text.  Raises ActionRefused (422) if the text is invalid or exceeds a limit."""
     try:
         return _order(_loaded(text, limits), limits)
     except (TypeError, ValueError, KeyError, IndexError, OverflowError) as error:
-        raise ActionRefused(422, "This is not a recipe.", "Copy the whole link, up to its last letter.") from error
+        raise ActionRefused(
+            422, "This is not a reproducible link.", "Copy the complete link, including its last letter."
+        ) from error
 
 
 def _loaded(text: str, limits: HostLimits) -> Any:
@@ -102,12 +104,12 @@ def _loaded(text: str, limits: HostLimits) -> Any:
 def _order(document: Any, limits: HostLimits) -> RunOrder:
     version, template, preset, seed, wall_ms, memory_bytes, first_port, conditions, until, lasts_ms, came = document
     if version != VERSION:
-        raise ActionRefused(422, "This recipe is of another release of QueueViz.", "Ask for a new one.")
+        raise ActionRefused(422, "This reproducible link is from another release of QueueViz.", "Request a new link.")
     if _int("lasts_ms", lasts_ms, LATEST_MS) > limits.recipe_link_s * 1000:
         raise ActionRefused(
             422,
-            "A recipe lasts {most} s of the sandbox at most.",
-            "Ask for one up to an earlier event.",
+            "A reproducible link covers at most {most} s of the sandbox.",
+            "End the reproducible link at an earlier event.",
             most=limits.recipe_link_s,
         )
     if len(came) > limits.branch_changes:
@@ -148,7 +150,7 @@ def _came(rows: Any, begin_ms: int, limits: HostLimits) -> list[Came]:
     return came
 
 
-def _limit(fields: Any) -> dict[str, Any]:
+def _limit(fields: Any) -> dict[str, object]:
     if {name: type(value) for name, value in fields.items()} != LIMIT_FIELDS:
         raise ValueError("not a limit that refused something")
     return {
@@ -160,14 +162,14 @@ def _limit(fields: Any) -> dict[str, Any]:
 
 
 def _int(name: str, value: Any, most: int) -> int:
-    """From 0 to `most`.  Raises ActionRefused (422), and ValueError where it is no whole number."""
+    """Return a number from 0 to `most`.  Raises ActionRefused (422) outside, ValueError if it is no whole number."""
     if type(value) is not int:
         raise ValueError("not a number of a recipe")
     if not 0 <= value <= most:
         raise ActionRefused(
             422,
-            "In this recipe {name} is {value}, which is outside 0 to {most}.",
-            "Ask for a new one.",
+            "In this reproducible link {name} is {value}, outside 0 to {most}.",
+            "Request a new link.",
             name=name,
             value=value,
             most=most,

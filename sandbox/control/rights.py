@@ -1,4 +1,4 @@
-"""The matrix of roles and rights (catalogue 3)."""
+"""Matrix of roles and rights (catalogue 3)."""
 
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -31,7 +31,7 @@ class Actor(NamedTuple):
 
 
 def is_by(by: str, role: Role) -> bool:
-    """Return whether this is an `Actor` of that role, as the journal writes it."""
+    """Return True if `by`, an `Actor` as the journal writes it, has that role."""
     return by.split(" ", 1)[0] == role
 
 
@@ -40,5 +40,5 @@ def can(role: Role, verb: str) -> bool:
 
 
 def allows(role: Role, action: Any) -> bool:
-    """Return whether this role may execute that action (or kind of action): by its verb, and by its `only` if set."""
+    """Return True if this role may execute that action (or kind of action): by its verb, and by its `only` if set."""
     return can(role, action.verb) and action.only in (None, role)

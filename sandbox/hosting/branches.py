@@ -1,10 +1,9 @@
-"""The branches that are being made: each a task of the engine's loop, in slices."""
+"""Branches that are being created: each a task of the engine's loop, in slices."""
 
 import logging
 import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
@@ -22,12 +21,16 @@ from sandbox.hosting.branching import (
 from sandbox.hosting.recipes import recipe_of, run_of
 from sandbox.hosting.registry import Registry, Slot
 from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.queries.rows.host import HostedRow
 
 log = logging.getLogger(__name__)
 
 
 class Branches:
-    """`demand_room` and `make_room` raise ActionRefused where no other sandbox of that name may be made, or opened."""
+    """Creation of branches on one engine.
+
+    `demand_room` and `make_room` raise ActionRefused if no other sandbox of that name can be created, or opened.
+    """
 
     def __init__(
         self,
@@ -45,14 +48,15 @@ class Branches:
         self._demand_room = demand_room
         self._make_room = make_room
 
-    async def begin(self, slug: str, order: AnyOrder) -> dict[str, Any]:
-        """Begin to make a sandbox of another one's run, or of one that is given; its state is `branching` until it
-        goes on.
+    async def begin(self, slug: str, order: AnyOrder) -> HostedRow:
+        """Start to create a sandbox from another one's run, or from the run that `order` describes.
+
+        Return its row; its state is `branching` until it continues by itself.
         """
         if not isinstance(order, RunOrder):
             self._shown(order.parent)
         if sum(slot.branching is not None for slot in self._registry.all()) >= self._config.limits.branches_at_once:
-            raise ActionRefused(503, "Other branches are being made.", "Try again in a minute.")
+            raise ActionRefused(503, "Other branches are being created.", "Try again in a minute.")
         await self._demand_room(slug)
         await self._make_room()
         if isinstance(order, RunOrder):
@@ -68,7 +72,7 @@ class Branches:
             if isinstance(error, ActionRefused):
                 raise
             raise ActionRefused(
-                503, "The data home takes nothing more: {why}.", "Free some space on the server.", why=said_by(error)
+                503, "The data home accepts no more data: {why}.", "Free some space on the server.", why=said_by(error)
             ) from error
         self._registry.add(slug, record)
         slot = self._registry.get(slug)
@@ -88,7 +92,10 @@ class Branches:
             sandbox.cluster.journal_files.show()
 
     def _shown(self, slug: str) -> Path:
-        """Its directory, with all of its journal.  Of one that another engine serves, that one has shown it."""
+        """Return the sandbox's directory with its complete journal.
+
+        If another engine serves the sandbox, that engine has made the journal readable.
+        """
         if not self._registry.is_of_others(slug):
             self.show(slug)
         return self._registry.directory(slug)
@@ -99,7 +106,7 @@ class Branches:
         return read_run(directory, order, self._config.limits)
 
     def cancel(self, slug: str) -> None:
-        """One that is complete stays."""
+        """Cancel the creation of a branch; a complete branch stays."""
         if (branching := self._registry.get(slug).branching) is not None:
             branching.cancelled = True
 
@@ -120,13 +127,13 @@ class Branches:
 
 
 def demand_complete(slot: Slot, directory: Path) -> None:
-    """Raises ActionRefused (409) for a branch that is being made, or never was to its end."""
+    """Raise ActionRefused (409) for a branch that is being created, or whose creation was not completed."""
     if slot.branching is not None:
         raise ActionRefused(
             409,
-            "This branch is being made: {percent} %.",
-            "Wait for its end, or delete it.",
+            "This branch is being created: {percent} %.",
+            "Wait until the branch is complete, or delete it.",
             percent=int(slot.branching.share * 100),
         )
     if (directory / MARK).exists():
-        raise ActionRefused(409, "This branch was not made to its end.", "Delete it, and branch again.")
+        raise ActionRefused(409, "This branch was not completed.", "Delete the branch, then branch again.")

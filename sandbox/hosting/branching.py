@@ -1,9 +1,9 @@
-"""Makes a sandbox from another one's recorded run: it is executed again up to an event, and goes on from there."""
+"""Creation of a sandbox from a recorded run: the run is executed again up to an event, and continues from there."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
@@ -18,19 +18,19 @@ from sandbox.control.actions import fields_of, name_of
 from sandbox.control.branch_orders import AnyOrder, BranchOrder, RecipeOrder, RunOrder
 from sandbox.control.limits import HostLimits
 from sandbox.hosting.paced_sandbox import PacedSandbox
+from sandbox.hosting.repeatable_ranges import recorded_until, stretches_of
 from sandbox.hosting.rerun import NO_CHANGES, Rerun
-from sandbox.hosting.stretches import recorded_until, stretches_of
 from sandbox.journal.schema import CAME, Row
 from sandbox.kernel.engine_version import ENGINE
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
-THREAD_S = 0.001  # until a thread is asked again whether it is done
+THREAD_S = 0.001  # between two checks of a thread's work
 RECIPE_MS = 1_795_000_000_000  # when all recipes begin
 MARK = "branching"  # a file: the directory is not complete
 
 
 class Run(NamedTuple):
-    """The source of a branch: the lines of a journal up to an event.
+    """Source of a branch: the lines of a journal up to an event, with their rows.
 
     `free`, `until`: for a run without a journal, as of `Rerun`.
     """
@@ -42,8 +42,11 @@ class Run(NamedTuple):
     until: int | None = None
 
 
-def recipe_run(origin: Origin, seed: str, done: Iterable[tuple[int, str, Mapping[str, Any]]], until_ms: int) -> Run:
-    """As if a journal had it; `done`: moment, name and fields of each action."""
+def recipe_run(origin: Origin, seed: str, done: Iterable[tuple[int, str, Mapping[str, object]]], until_ms: int) -> Run:
+    """Build a run from actions, with the rows that its journal would have.
+
+    `done`: ms since the beginning, name and fields of each action.
+    """
     begin_ms = RECIPE_MS
     rows: list[Row] = [{"type": "SandboxOpened"}, {"type": "ClockChanged", "reason": "wake", "wall_ms": begin_ms}]
     rows += [
@@ -57,12 +60,15 @@ def recipe_run(origin: Origin, seed: str, done: Iterable[tuple[int, str, Mapping
 
 
 def read_recipe(directory: Path, order: RecipeOrder, limits: HostLimits) -> Run:
-    """Raises ActionRefused: 409 there is no origin, 422 too much is done."""
+    """Return the run that a recipe describes, ready to be executed; `directory` holds the sandbox's origin.
+
+    Raises ActionRefused: 409 if the origin cannot be read, 422 if the recipe has too many actions or lasts too long.
+    """
     if len(order.done) > limits.branch_changes or order.until_ms > limits.recipe_s * 1000:
         raise ActionRefused(
             422,
-            "A recipe has at most {most} actions and {seconds} s.",
-            "Leave some out.",
+            "A reproducible link has at most {most} actions and {seconds} s.",
+            "Remove some entries.",
             most=limits.branch_changes,
             seconds=limits.recipe_s,
         )
@@ -70,33 +76,37 @@ def read_recipe(directory: Path, order: RecipeOrder, limits: HostLimits) -> Run:
         origin = load_origin(directory)
     except (SandboxError, OSError) as error:
         raise ActionRefused(
-            409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.", why=str(error)
+            409, "This run cannot be replayed: {why}.", "Start a new sandbox instead.", why=str(error)
         ) from error
     done = [(act.at_ms, name_of(act.action), fields_of(act.action, whole=True)) for act in order.done]
     return recipe_run(origin, order.seed, done, order.until_ms)
 
 
 def read_run(directory: Path, order: BranchOrder, limits: HostLimits) -> Run:
-    """Raises ActionRefused: 404 there is no such event, 409 its stretch cannot be executed again, 422."""
+    """Read the run of a sandbox up to the event of a branch.
+
+    Raises ActionRefused: 404 if the event does not exist, 409 if the run cannot be executed again up to it, 422 if
+    the branch is too large.
+    """
     if len(order.changes) > limits.branch_changes:
         raise ActionRefused(
-            422, "A branch changes at most {most} actions.", "Change fewer of them.", most=limits.branch_changes
+            422, "A branch changes at most {most} actions.", "Change fewer actions.", most=limits.branch_changes
         )
     kept, rows = recorded_until(directory, order.at)
     if not rows or rows[-1]["seq"] != order.at:
-        raise ActionRefused(404, "There is no event {seq}.", "Choose one that the Journal shows.", seq=order.at)
+        raise ActionRefused(404, "Event {seq} does not exist.", "Choose an event from the Journal.", seq=order.at)
     first = stretches_of(directory, rows)[0]
     if not first.reproducible or order.at > first.to_seq:
         raise ActionRefused(
             409,
-            "At event {seq} this run cannot be executed again.",
-            "The stretches on the time bar say why. Branch from an event before that.",
+            "At event {seq} this run cannot be replayed.",
+            "The sections on the time bar show the reason. Branch from an event before that section.",
             seq=order.at,
         )
     if len(rows) > limits.branch_events:
         raise ActionRefused(
             422,
-            "A branch executes at most {most} events again.",
+            "A branch replays at most {most} events.",
             "Branch from an earlier event.",
             most=limits.branch_events,
         )
@@ -105,7 +115,7 @@ def read_run(directory: Path, order: BranchOrder, limits: HostLimits) -> Run:
         return Run(load_origin(directory), kept, rows)
     except (SandboxError, OSError) as error:
         raise ActionRefused(
-            409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.", why=str(error)
+            409, "This run cannot be replayed: {why}.", "Start a new sandbox instead.", why=str(error)
         ) from error
 
 
@@ -115,18 +125,19 @@ def _demand_actions(rows: list[Row], changed: Iterable[int]) -> None:
         if seq not in seqs:
             raise ActionRefused(
                 422,
-                "Event {seq} is no action that can be changed.",
-                "Choose an action of this run that comes before the event and is not part of the template.",
+                "Event {seq} is not an action that can be changed.",
+                "Choose an action of this run before the event that is not part of the template.",
                 seq=seq,
             )
 
 
 def prepare(directory: Path, run: Run, order: AnyOrder, config: HostConfig, ports_taken: set[int]) -> SandboxRecord:
-    """Its first files; the record names the parent, the origin is the parent's own but for its seed.
+    """Write the first files of a branch and return its record.
 
-    Raises OSError, and ActionRefused (503) when no port is left.
+    The record names the parent; the origin is the parent's except for the seed.  Raises OSError, and ActionRefused
+    (503) if too few ports are free.
     """
-    branch_of: dict[str, Any] = {"run": run.origin.record["slug"]}
+    branch_of: dict[str, object] = {"run": run.origin.record["slug"]}
     if not isinstance(order, RunOrder):
         branch_of |= {"slug": order.parent, "at": order.at if isinstance(order, BranchOrder) else None}
     directory.mkdir(parents=True)
@@ -141,9 +152,9 @@ def prepare(directory: Path, run: Run, order: AnyOrder, config: HostConfig, port
 
 
 class Branching(Rerun):
-    """The execution of one branch, in slices; `cancelled` ends it.
+    """Execution of a branch's run, in slices; `cancelled` ends it.
 
-    The last of its sandboxes continues with the machine's time.
+    The last sandbox of the run continues with the machine's time.
     """
 
     def __init__(
@@ -176,9 +187,9 @@ class Branching(Rerun):
         return PacedSandbox(self._directory, self._config, self._machine, home=self._home, paced=environment)
 
     async def make(self) -> PacedSandbox | None:
-        """Make the branch in slices, behind all other work.
+        """Create the branch in slices, with less priority than other work.
 
-        None: the sandbox was asleep at the branch event.  Raises ActionRefused (409).
+        Return its sandbox, or None if that was asleep at the branch event.  Raises ActionRefused (409).
         """
         wall, slice_s = self._machine.wall, self._config.limits.slice_ms / 1000
         await self._machine.run_blocking(self.take_history)
@@ -186,15 +197,15 @@ class Branching(Rerun):
             until_s = wall.monotonic() + slice_s
             for _ in self.turns():
                 if self.cancelled:
-                    raise ActionRefused(409, "This branch was cancelled.", "Delete it, and branch again.")
+                    raise ActionRefused(409, "This branch was cancelled.", "Delete the branch, then branch again.")
                 if self.waits or wall.monotonic() >= until_s:
                     await asyncio.sleep(THREAD_S if self.waits else 0)
                     until_s = wall.monotonic() + slice_s
             if self.difference is not None:
                 raise ActionRefused(
                     409,
-                    "Executed again, this run differs from event {seq} on.",
-                    "Branch from an event before that.",
+                    "When replayed, this run differs from event {seq} on.",
+                    "Branch from an event before the first difference.",
                     seq=self.difference.seq,
                 )
             (self._directory / MARK).unlink()

@@ -1,4 +1,4 @@
-"""The disk space that all sandboxes of a server take together, checked against its limits."""
+"""Disk space that all sandboxes of a server use together, and the check of its limits."""
 
 import os
 import shutil
@@ -9,21 +9,21 @@ from pathlib import Path
 from sandbox.cluster.notices import Notice
 from sandbox.cluster.record import replace_file
 from sandbox.control.limits import MIB, HostLimits
-from sandbox.hosting.share import Share
+from sandbox.hosting.engine_share import Share
 
 HOME_FULL = (
-    "All sandboxes of this server together take {used} MiB of the {allowed} MiB they may. Until there is room "
-    "again, brokers refuse messages as with a full disk."
+    "All sandboxes of this server together use {used} MiB of {allowed} MiB. Until space is free, brokers refuse "
+    "messages as with a full disk."
 )
 TAKEN = ".taken-"  # and the number of an engine
 
 
 class DataHome:
-    """RocketMQ watches one disk for one broker; here many brokers share one disk, and each sees only its own
-    `store_bytes`.
+    """Disk use of all sandboxes.  RocketMQ watches one disk for one broker; here many brokers share one disk.
 
-    All together may take `data_bytes`, and no more than `disk_share` of the disk.  `full`: the result of the last
-    check.  Of several engines each measures its own sandboxes, and leaves the sum for the others in a file.
+    Each broker sees only its own `store_bytes`.  All together may use `data_bytes`, and no more than `disk_share` of
+    the disk.  `full`: the notice of the last check, or None.  Each of several engines measures its own sandboxes and
+    writes the sum to a file for the others.
     """
 
     def __init__(self, root: Path, limits: HostLimits, share: Share | None = None) -> None:
@@ -34,7 +34,10 @@ class DataHome:
         self.full: Notice | None = None
 
     def measure(self, slugs: Iterable[str], awake: Container[str]) -> None:
-        """Add up the disk blocks of all.  A sleeping sandbox does not grow: measured once.  Run it in a thread."""
+        """Add up the disk blocks of all sandboxes and set `full`.  Run it in a thread.
+
+        A sleeping sandbox does not grow, so it is measured once.
+        """
         known = self._sizes
         self._sizes = {
             slug: known[slug] if slug in known and slug not in awake else taken_bytes(self._root / slug)
@@ -48,15 +51,15 @@ class DataHome:
         self.full = Notice(HOME_FULL, values) if used >= allowed else None
 
     def _exchange(self, number: int, used: int) -> int:
-        """Write this engine's sum for the others; return the total of what they measured last."""
+        """Write this engine's sum for the other engines; return the total of their last sums."""
         mine = self._root / f"{TAKEN}{number}"
-        with suppress(OSError):  # a disk that is full to the last byte: the others know an earlier sum
+        with suppress(OSError):  # the disk is full: the other engines use an earlier sum
             replace_file(mine, str(used).encode())
         return sum(_number_in(path) for path in self._root.glob(f"{TAKEN}*") if path != mine and not path.suffix)
 
 
 def forget_sums(root: Path) -> None:
-    """Before engines start: there may have been more of them."""
+    """Delete the sums of earlier engines, before engines start, because there may have been more of them."""
     for path in root.glob(f"{TAKEN}*"):
         path.unlink(missing_ok=True)
 
@@ -69,7 +72,7 @@ def _number_in(path: Path) -> int:
 
 
 def taken_bytes(directory: Path) -> int:
-    """Disk blocks of all files below `directory` in bytes, as `du` counts them; a file deleted meanwhile counts 0."""
+    """Return the disk blocks of all files below `directory` in bytes, as `du` counts them; a deleted file counts 0."""
     taken, left = 0, [str(directory)]
     while left:
         try:

@@ -1,4 +1,4 @@
-"""The engine's thread: one loop for all sandboxes of a process."""
+"""Thread of the engine: one loop for all sandboxes of a process."""
 
 import asyncio
 import gc
@@ -14,11 +14,11 @@ from typing import Any, BinaryIO
 
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.environment import LiveEnvironment
+from sandbox.hosting.engine_share import Share
 from sandbox.hosting.home_lock import lock
 from sandbox.hosting.host import Host
 from sandbox.hosting.lease import Lease
 from sandbox.hosting.port import EnginePort
-from sandbox.hosting.share import Share
 from sandbox.kernel.errors import EngineBusy
 
 log = logging.getLogger(__name__)
@@ -27,10 +27,10 @@ START_TIMEOUT_S = 10.0
 
 
 class Engine:
-    """Thread with one event loop and its `port`.  One per data home: a lock file keeps a second process out.
+    """Thread with one event loop and its `port`.  A lock file allows one engine process per data home.
 
-    `stop` closes every sandbox and returns within its timeout; a process that is killed instead leaves the sandboxes as
-    after a crash, and each recovers when it is opened next.
+    `stop` closes every sandbox and returns within its timeout.  A process that is killed instead leaves the
+    sandboxes as after a crash; each recovers when it is opened next.
     """
 
     def __init__(
@@ -42,8 +42,11 @@ class Engine:
         lease: Lease | None = None,
         beside: Callable[[EnginePort], Coroutine[Any, Any, None]] | None = None,
     ) -> None:
-        """`beside`: runs on the engine's loop until that ends.  `lease`: other machines have engines over this data
-        home; the process ends at the next turn, and before it answers anyone, where that has run out.
+        """Create an engine that is not started.
+
+        `beside`: coroutine that runs on the engine's loop until the loop ends.  `lease`: engines of other machines
+        share this data home.  If the lease has expired, the process ends at the next turn, before it sends any
+        answer.
         """
         self._home = home
         self._share = share
@@ -65,11 +68,14 @@ class Engine:
 
     @property
     def is_alive(self) -> bool:
-        """True if the thread runs.  A thread that ended is not started again: make another engine."""
+        """True if the thread runs.  A thread that ended cannot start again: create another engine."""
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> "Engine":
-        """Raises Locked when another process has this data home, OSError when it cannot be used."""
+        """Start the thread and wait until it is ready.
+
+        Raises Locked if another process uses this data home, OSError if it cannot be used.
+        """
         assert self._thread is None, "an engine is started once"
         self._home.mkdir(parents=True, exist_ok=True)
         if self._share is None:
@@ -84,7 +90,10 @@ class Engine:
         return self
 
     def stop(self, timeout_s: float = 5.0) -> bool:
-        """True when everything was closed in time; otherwise the rest is left as after a crash."""
+        """Stop the engine; return True if everything was closed in time.
+
+        Otherwise the rest is left as after a crash.
+        """
         thread, loop = self._thread, self._loop
         if thread is None or loop is None or not thread.is_alive():
             return True
@@ -137,7 +146,7 @@ class Engine:
 
 
 class CheckedSelector(selectors.DefaultSelector):
-    """Calls `check` before each turn of a loop."""
+    """Selector that calls `check` before each turn of a loop."""
 
     def __init__(self, check: Callable[[], None]) -> None:
         super().__init__()
@@ -150,7 +159,10 @@ class CheckedSelector(selectors.DefaultSelector):
 
 
 def end_without_lease(lease: Lease) -> None:
-    """As a power cut: another engine may have the sandboxes by now, and reads what was written until then."""
+    """End the process as in a power cut if its lease has expired.
+
+    Another engine may have claimed the sandboxes by now, and reads the files written until then.
+    """
     if not lease.is_good:
         log.error("the lease of the engine %s has run out: it ends", lease.engine)
         logging.shutdown()

@@ -1,9 +1,10 @@
-"""The minutes that a new sandbox begins with: a run of its template, made once in virtual time (`simulation.history`).
+"""Histories: recorded minutes with which new sandboxes start, made once per template (`simulation.history`).
 
-`<data home>/histories/` has a directory for each template and preset, named after all that its run depends on: what
-another release or other settings made is never used.  In it, `run` is the directory of a sandbox that sleeps, and
-`files.json` has the checksums of its files, written last.  A sandbox begins with a copy of `run` and goes on: its run
-is the history's from the seed on, and is executed again as any other that has slept.
+`<data home>/histories/` has a directory for each template and preset.  Its name depends on all that the run depends
+on, so a history of another release or of other settings is never used.  In it, `run` is the directory of a sandbox
+that sleeps, and `files.json` has the checksums of its files, written last.  A sandbox starts with a copy of `run`
+and continues: its run is the history's from the seed on, and can be executed again like that of any sandbox that has
+slept.
 """
 
 import logging
@@ -39,7 +40,7 @@ COPYING_S = 3_600  # an incomplete copy that is older belongs to no process any 
 
 
 class Histories:
-    """The prepared histories of one data home.  All methods block; several processes may use it at once."""
+    """Prepared histories of one data home.  All methods block; several processes may use it at once."""
 
     def __init__(self, home: Path, config: HostConfig) -> None:
         self.root = home / DIRECTORY
@@ -49,13 +50,13 @@ class Histories:
         return self.root / f"{template}-{preset}-{self._version()}"
 
     def is_wanted(self, template: str, preset: str) -> bool:
-        """Return whether a history is still to be made."""
+        """Return True if a history of this template and preset is still to be made."""
         return has_history(template, self._config) and not (self.place(template, preset) / FILES).exists()
 
     def copy(self, template: str, preset: str) -> Path | None:
-        """A copy that `begin` makes a sandbox of; None where there is no whole history, or no room for another.
+        """Return a copy from which `begin` creates a sandbox.
 
-        A damaged one is removed, so that it is made again.
+        None if there is no complete history, or no disk space.  A damaged history is removed, so that it is made again.
         """
         if not has_history(template, self._config):
             return None
@@ -78,9 +79,9 @@ class Histories:
         return None
 
     def begin(self, copied: Path, directory: Path, ports_taken: set[int]) -> SandboxRecord:
-        """Make it the sandbox of `directory`, which is not there yet: whole, or not at all.
+        """Create the sandbox of `directory` from a copied history, completely or not at all; return its record.
 
-        Raises OSError, and ActionRefused (503) when no port is left.
+        Raises OSError, and ActionRefused (503) if too few ports are free.
         """
         record = records.load(copied)
         record.branch_of = {"run": record.slug}
@@ -91,14 +92,14 @@ class Histories:
         return record
 
     def keep(self, draft: Path, template: str, preset: str) -> None:
-        """Take in what was made in `draft`, a directory of `root`.  Raises OSError."""
+        """Add the history made in `draft`, a directory of `root`.  Raises OSError."""
         directory = self.place(template, preset)
         records.replace_file(draft / FILES, orjson.dumps(sums_of(draft / RUN)))
         shutil.rmtree(directory, ignore_errors=True)
         draft.rename(directory)
 
     def forget_stale(self) -> None:
-        """Remove what another release or other settings made, and what a process has left incomplete."""
+        """Remove histories of other releases or settings, and incomplete ones that a process has left."""
         if not self.root.is_dir():
             return
         since_s = time.time() - COPYING_S
@@ -117,7 +118,11 @@ class Histories:
 
 
 def has_history(template: str, config: HostConfig) -> bool:
-    """Not one in which nothing goes on by itself.  Raises ActionRefused (422) for an unknown template."""
+    """Return True if new sandboxes of this template start with a recorded history.
+
+    Templates without producers have none, nor has any template if `history_s` is 0.  Raises ActionRefused (422) if
+    the template is unknown.
+    """
     return config.history_s > 0 and any(isinstance(action, StartProducer) for action in template_of(template).setup)
 
 

@@ -1,4 +1,4 @@
-"""One server per data home."""
+"""Lock of a data home, so that one server uses it."""
 
 import fcntl
 import os

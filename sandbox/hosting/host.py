@@ -1,4 +1,4 @@
-"""All sandboxes of one engine: which are open, which is closed next, and the calls they answer."""
+"""Host of all sandboxes of one engine: opens and closes them, and runs the calls to them."""
 
 import asyncio
 import logging
@@ -16,23 +16,23 @@ from sandbox.attached.settings import is_attached
 from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.environment import Environment
-from sandbox.cluster.lab_progress import LabProgress
 from sandbox.control.access_keys import Keys
 from sandbox.control.channel_names import ChannelUnknown, parse_channel
 from sandbox.control.questions import Question
 from sandbox.control.readings import Bell, Read, Reading, Refusal
-from sandbox.hosting.beginnings import Beginnings
-from sandbox.hosting.branches import Branches, demand_complete
+from sandbox.hosting.awake_sandboxes import AwakeSandboxes
+from sandbox.hosting.branches import Branches
+from sandbox.hosting.claimed_sandboxes import Holding
 from sandbox.hosting.data_home import DataHome
-from sandbox.hosting.holding import Holding
+from sandbox.hosting.engine_share import Share
+from sandbox.hosting.initial_files import Beginnings
 from sandbox.hosting.interventions import Interventions
 from sandbox.hosting.lease import Lease
-from sandbox.hosting.paced_sandbox import PacedSandbox, in_virtual_time
-from sandbox.hosting.past import Past
+from sandbox.hosting.past_states import Past
 from sandbox.hosting.registry import NotHeld, Registry, Slot
 from sandbox.hosting.sandbox import Sandbox
-from sandbox.hosting.share import Share
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
+from sandbox.queries.rows.host import HostStatus, ListeningRow, OpenedRow
 from sandbox.queries.rows.messages import finish, unfinished
 from sandbox.queries.rows.snapshot import Snapshot
 
@@ -46,7 +46,7 @@ _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 
 class Host:
-    """The engine's side of `EnginePort`.  Everything here runs on the engine's loop."""
+    """Engine's side of `EnginePort`.  Everything runs on the engine's loop."""
 
     def __init__(
         self,
@@ -69,31 +69,28 @@ class Host:
         self._measuring = asyncio.Lock()
         self.clusters = Clusters(environment.wall)
         self._beginnings = Beginnings(home, config, self._registry, environment)
-        self.branches = Branches(home, config, environment, self._registry, self._demand_room, self._make_room)
         self.interventions = Interventions(environment, self.awake)
+        self._slots = AwakeSandboxes(
+            home, config, environment, self._registry, self._data_home, self.interventions.heal_left
+        )
+        self.branches = Branches(home, config, environment, self._registry, self._demand_room, self._slots.make_room)
         self.past = Past(self._registry, self.clusters, environment, config.limits)
         self._tasks: set[asyncio.Task[None]] = set()
-        self.cap = awake_cap(config)
-        self._closing = False
 
     def start(self) -> None:
-        """All sandboxes start asleep, except those with open ports, whose clients may be waiting."""
+        """Register all sandboxes as asleep, and wake those with open ports, because their clients may be waiting."""
         self._registry.scan()
         for slot in self._registry.all():
             if slot.listening:
                 self.run(self.wake(slot.slug), Future())
-        self._environment.wall.call_later(self._config.look_around_s, self._close_idle)
+        self._environment.wall.call_later(self._config.look_around_s, self._look_around)
 
     async def close(self) -> None:
-        """Close all sandboxes at once: the server stops."""
-        self._closing = True
-        awake = [slot.slug for slot in self._registry.awake()]
-        await asyncio.gather(
-            *(self.sleep(slug, "server stop") for slug in awake), self.clusters.close(), return_exceptions=True
-        )
+        """Close all sandboxes at once, because the server stops."""
+        await asyncio.gather(self._slots.close(), self.clusters.close(), return_exceptions=True)
 
     def run(self, coroutine: Coroutine[Any, Any, T], future: "Future[T]") -> None:
-        """Run a coroutine to its end; its outcome goes into `future`, unless the future was cancelled."""
+        """Run a coroutine to its end; set its outcome on `future`, unless that was cancelled."""
 
         async def settle() -> None:
             waited_for = future.set_running_or_notify_cancel()
@@ -132,9 +129,9 @@ class Host:
         preset: str,
         seed: str | int | None,
         changes: dict[str, object] | None,
-        limits: dict[str, Any] | None,
+        limits: dict[str, object] | None,
         history: bool = False,
-    ) -> dict[str, Any]:
+    ) -> OpenedRow:
         await self._demand_room(slug)
         await self._beginnings.begin(
             slug, template, preset=preset, seed=seed, changes=changes, limits=limits, history=history
@@ -142,11 +139,11 @@ class Host:
         return await self.wake(slug)
 
     async def _demand_room(self, slug: str) -> None:
-        """Check the name and the room for another sandbox.  Raises ActionRefused."""
+        """Check the name and the space for another sandbox.  Raises ActionRefused."""
         if not _SLUG.fullmatch(slug):
             raise ActionRefused(
                 422,
-                "{slug} cannot be an address.",
+                "{slug} is not a valid address.",
                 "Use lower case letters, digits and dashes.",
                 field="slug",
                 slug=slug,
@@ -156,8 +153,8 @@ class Host:
         if (full := self._data_home.full) is not None:
             raise ActionRefused(
                 503,
-                "All sandboxes of this server together take {used} MiB of the {allowed} MiB they may.",
-                "Delete one you no longer need, or come back later.",
+                "All sandboxes of this server together use {used} MiB of {allowed} MiB.",
+                "Delete a sandbox you no longer need, or come back later.",
                 **full.values,
             )
 
@@ -171,110 +168,18 @@ class Host:
             if slot.sandbox is not None:
                 slot.sandbox.set_home_full(self._data_home.full)
 
-    async def wake(self, slug: str) -> dict[str, Any]:
-        if is_attached(slug):
-            return self.clusters.get(slug).row()
-        slot = self._registry.get(slug)
-        demand_complete(slot, self._registry.directory(slug))
-        while slot.change is not None:  # being opened or closed: wait for that first
-            await asyncio.shield(slot.change)
-        self._registry.get(slug)  # it may have been deleted meanwhile
-        if slot.sandbox is None:
-            slot.change = self._environment.loop.create_task(self._open(slot))
-            await asyncio.shield(slot.change)
-        self._touch(slot)
-        return slot.row()
-
-    async def _open(self, slot: Slot) -> None:
-        try:
-            await self._make_room()
-        except BaseException:
-            slot.change = None
-            raise
-        try:
-            slot.state = "waking"
-            kind = in_virtual_time if slot.is_paced else Sandbox
-            sandbox = kind(self._registry.directory(slot.slug), self._config, self._environment, home=self._home)
-            sandbox.set_home_full(self._data_home.full)
-            await sandbox.open()
-            slot.opened(sandbox, self._environment.wall.monotonic())
-            self.interventions.heal_left(sandbox)
-        except Exception as error:
-            expected = isinstance(error, SandboxError | OSError)
-            log.error("opening %s failed: %s", slot.slug, error, exc_info=None if expected else error)
-            slot.failed(str(error) if expected else f"{type(error).__name__}: {error}")
-            raise ActionRefused(
-                409,
-                "The sandbox cannot be opened: {why}.",
-                "Try again, or delete it in its settings.",
-                why=str(error).removesuffix("."),
-            ) from error
-        finally:
-            slot.change = None
-
-    async def _make_room(self) -> None:
-        """At the limit, close the sandbox viewed longest ago; sandboxes with viewers are never closed for this."""
-        while len(self._registry.awake()) >= self.cap and not self._closing:
-            idle = [slot for slot in self._registry.awake() if not slot.watched and slot.change is None]
-            if not idle:
-                raise ActionRefused(
-                    503, "All {cap} places are taken and watched.", "Try again in a few minutes.", cap=self.cap
-                )
-            await self.sleep(min(idle, key=lambda slot: slot.looked_s).slug, "room for others")
+    async def wake(self, slug: str) -> OpenedRow:
+        """Open a sandbox, or return the row of a real cluster."""
+        return self.clusters.get(slug).row() if is_attached(slug) else await self._slots.wake(slug)
 
     async def sleep(self, slug: str, reason: str) -> None:
-        slot = self._registry.get(slug)
-        while slot.change is not None:
-            await asyncio.shield(slot.change)
-        if slot.sandbox is not None:
-            slot.change = self._environment.loop.create_task(self._close(slot, slot.sandbox, reason))
-            await asyncio.shield(slot.change)
+        await self._slots.sleep(slug, reason)
 
-    async def _close(self, slot: Slot, sandbox: Sandbox, reason: str) -> None:
-        slot.state = "going to sleep"
-        try:
-            await sandbox.close(reason)
-        except Exception:
-            log.exception("closing %s failed; its next wake recovers it", slot.slug)
-            sandbox.crash()
-        finally:
-            slot.closed(sandbox.record)
-            slot.change = None
-            slot.ring()
+    async def open_listener(self, slug: str) -> ListeningRow:
+        return await self._slots.open_listener(slug)
 
-    async def open_listener(self, slug: str) -> dict[str, Any]:
-        """A sandbox in virtual time sleeps first, and wakes in the machine's."""
-        slot = self._registry.get(slug)
-        self.awake(slug).cluster.companion(LabProgress).check_alone()
-        slot.with_ports, was_paced = True, isinstance(self.awake(slug), PacedSandbox)
-        try:
-            if was_paced:
-                await self._again(slug, "ports open")
-            sandbox = self.awake(slug)
-            await sandbox.open_listeners()
-        except BaseException:
-            slot.with_ports = False
-            if was_paced:
-                await self._again(slug, "ports closed")
-            raise
-        return {"open": sandbox.cluster.listeners.is_open, "name_servers": list(sandbox.cluster.listeners.name_servers)}
-
-    async def _again(self, slug: str, reason: str) -> None:
-        await self.sleep(slug, reason)
-        await self.wake(slug)
-
-    async def close_listener(self, slug: str) -> dict[str, Any]:
-        slot = self._registry.get(slug)
-        while slot.change is not None:
-            await asyncio.shield(slot.change)
-        if slot.sandbox is not None:
-            await slot.sandbox.close_listeners()
-            slot.with_ports = False
-            if slot.sandbox.record.repeatable and not isinstance(slot.sandbox, PacedSandbox):
-                await self._again(slug, "ports closed")
-        else:
-            slot.stop_listening(self._registry.directory(slug))
-        return {"open": False, "name_servers": []}
+    async def close_listener(self, slug: str) -> ListeningRow:
+        return await self._slots.close_listener(slug)
 
     def set_keys(self, slug: str, keys: Keys | None) -> None:
         self.awake(slug).set_keys(keys)
@@ -299,15 +204,11 @@ class Host:
         await self._environment.run_blocking(lambda: shutil.rmtree(self._registry.root_of(slug), ignore_errors=True))
 
     def awake(self, slug: str) -> Sandbox:
-        """The open sandbox; the call counts as a view.  Raises ActionRefused: 404 unknown, 503 asleep."""
-        slot = self._registry.get(slug)
-        if slot.sandbox is None or slot.state != "live":
-            raise ActionRefused(503, "The sandbox is {state}.", "Wake it first.", state=slot.state)
-        self._touch(slot)
-        return slot.sandbox
+        """Return the open sandbox; the call counts as a view.  Raises ActionRefused: 404 if unknown, 503 if asleep."""
+        return self._slots.awake(slug)
 
-    async def ask(self, slug: str, question: Question) -> dict[str, Any]:
-        """Answer a question.  Bodies are decompressed by a worker: their unpacked size is the sender's choice."""
+    async def ask(self, slug: str, question: Question) -> dict[str, object]:
+        """Answer a question.  A worker decompresses message bodies, because the sender determines their size."""
         if is_attached(slug):
             answer = await self.clusters.ask(slug, question)
         else:
@@ -324,7 +225,7 @@ class Host:
         return reads
 
     async def read_within(self, channels: list[str], budget_s: float) -> list[Read]:
-        """Read one channel after the other, so that an expensive one delays only those behind it."""
+        """Read one channel after the other until `budget_s` is used; an expensive one delays only those after it."""
         now_s = self._environment.wall.monotonic
         began_s = before_s = now_s()
         reads: list[Read] = []
@@ -337,7 +238,7 @@ class Host:
                 break
         return reads
 
-    async def _finish(self, answer: Mapping[str, Any]) -> None:
+    async def _finish(self, answer: Mapping[str, object]) -> None:
         if rows := unfinished(answer):
             await self._environment.run_blocking(lambda: finish(rows, self._config.limits.unpacked_bytes))
 
@@ -363,7 +264,7 @@ class Host:
             return self.clusters.get(slug).snapshot()
         slot = self._registry.get(slug)
         if slot.sandbox is not None and slot.state == "live":
-            self._touch(slot)
+            self._slots.touch(slot)
             return slot.sandbox.snapshot()
         row = slot.identity()
         kept = records.load_snapshot(self._registry.directory(slug)) or {"sandbox": row}
@@ -390,7 +291,7 @@ class Host:
             return self.clusters.get(slug).subscribe(bell)
         slot = self._registry.get(slug)
         slot.subscribe(bell)
-        return self._touch(slot)
+        return self._slots.touch(slot)
 
     def unsubscribe(self, slug: str, bell: Bell) -> None:
         if is_attached(slug):
@@ -398,47 +299,31 @@ class Host:
         if slug in self._registry:
             slot = self._registry.get(slug)
             slot.unsubscribe(bell)
-            self._touch(slot)
+            self._slots.touch(slot)
 
-    def status(self) -> dict[str, Any]:
-        slots = self._registry.all()
+    def status(self) -> HostStatus:
+        slots, full = self._registry.all(), self._data_home.full
         return {
             "awake": len(self._registry.awake()),
             "known": len(slots),
-            "cap": self.cap,
+            "cap": self._slots.cap,
             "fds": len(os.listdir("/proc/self/fd")),
             "fd_limit": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
             "sandboxes": {slot.slug: slot.row() for slot in slots},
             "attached": self.clusters.rows(),
-            "full": None if (full := self._data_home.full) is None else full._asdict(),
+            "full": None if full is None else {"pattern": full.pattern, "values": full.values},
         }
 
-    def _touch(self, slot: Slot) -> None:
-        slot.looked_s = self._environment.wall.monotonic()
-
-    def _close_idle(self) -> None:
-        """Close sandboxes that had no viewer for their idle time."""
-        if self._closing:
+    def _look_around(self) -> None:
+        """Close sandboxes without viewers, give back those that sleep long, and measure the disk use."""
+        if self._slots.is_closing:
             return
-        now_s = self._environment.wall.monotonic()
-        for slot in self._registry.awake():
-            if slot.watched:
-                slot.looked_s = now_s
-            elif slot.sandbox is not None and now_s - slot.looked_s > slot.sandbox.cluster.limits.sleep_after_idle_s:
-                self.run(self.sleep(slot.slug, "idle"), Future())
+        for slot in self._slots.unwatched():
+            self.run(self.sleep(slot.slug, "idle"), Future())
         if self.holding is not None:
+            now_s = self._environment.wall.monotonic()
             for slot in [slot for slot in self._registry.all() if slot.is_idle and now_s - slot.looked_s > RESTED_S]:
                 self.run(self.holding.give_back(slot), Future())
         if not self._measuring.locked():
             self.run(self._measure(), Future())
-        self._environment.wall.call_later(self._config.look_around_s, self._close_idle)
-
-
-def awake_cap(config: HostConfig) -> int:
-    """Return the most awake sandboxes the machine supports.  Raises the soft limit of descriptors to the hard one."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    limits = config.limits
-    supported = (hard - limits.descriptors_reserved) // limits.descriptors_per_sandbox
-    return max(1, min(limits.awake_sandboxes, supported))
+        self._environment.wall.call_later(self._config.look_around_s, self._look_around)

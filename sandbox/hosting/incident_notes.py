@@ -1,6 +1,6 @@
-"""Which incident a sandbox is a run of, and where its markers stand, from its files alone.
+"""Incident of a sandbox and the notes of its markers, from the sandbox's files alone.
 
-The seed says which one it is: that of the recipe, and of every branch.
+The seed identifies the incident: recipe and every branch have it.
 """
 
 from pathlib import Path
@@ -20,14 +20,14 @@ from sandbox.labs.incidents.incident import BEGIN_MS, Incident, Note
 
 
 class Noted(NamedTuple):
-    """`whole`: the journal has come to the incident's end, so the notes stay as they are."""
+    """Notes of an incident.  `whole`: the journal has reached the incident's end, so the notes no longer change."""
 
     notes: tuple[Note, ...]
     whole: bool
 
 
 def order_of(incident: Incident, config: HostConfig) -> RunOrder:
-    """Its recipe, for a server with this configuration."""
+    """Return the incident's recipe, for a server with this configuration."""
     return written(
         incident.template,
         incident.preset,
@@ -40,7 +40,7 @@ def order_of(incident: Incident, config: HostConfig) -> RunOrder:
 
 
 def incident_of(directory: Path) -> Incident | None:
-    """Return the incident of a sandbox's directory; None: the sandbox has none, or its record cannot be read."""
+    """Return the incident of a sandbox's directory; None if it has none, or its record cannot be read."""
     try:
         return with_seed(records.load(directory).seed)
     except (SandboxError, OSError):

@@ -1,4 +1,4 @@
-"""Interventions of teachers in one engine's sandboxes: planned to a millisecond, ended when no page renews them."""
+"""Interventions of teachers in one engine's sandboxes: planned to a millisecond, ended if no page renews them."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ PAGE_GONE = Actor("instructor", "")
 
 
 class Interventions:
-    """`find`: the open sandbox of a slug; raises ActionRefused where there is none."""
+    """Planned and active interventions.  `find` returns the open sandbox of a slug or raises ActionRefused."""
 
     def __init__(self, environment: Environment, find: Callable[[str], Sandbox]) -> None:
         self._environment = environment
@@ -29,20 +29,27 @@ class Interventions:
         self._looks = False
 
     async def carry_out(self, slug: str, what: Intervention, by: Actor) -> Done:
-        """At its moment, which may have passed.  Raises ActionRefused: 404, 503 asleep, 409 nothing to do it to, 422
-        too far ahead, 429 too many planned; EngineBusy where it fell asleep before.
+        """Execute an intervention at its time, which may have passed.
+
+        Raises ActionRefused: 404, 503 if asleep, 409 if it has no target, 422 if too far ahead, 429 if too many are
+        planned.  Raises EngineBusy if the sandbox fell asleep before.
         """
         sandbox, loop = self._find(slug), asyncio.get_running_loop()
         in_s = (what.at_wall_ms - self._environment.wall.now_ms()) / 1000
         if in_s > MOST_AHEAD_S:
             raise ActionRefused(
                 422,
-                "An intervention is planned at most {most} s ahead.",
-                "Choose an earlier moment.",
+                "An intervention can be planned at most {most} s ahead.",
+                "Choose an earlier time.",
                 most=MOST_AHEAD_S,
             )
         if len(sandbox.held.coming) >= MOST_PLANNED:
-            raise ActionRefused(429, "{most} interventions are planned already.", "Wait for them.", most=MOST_PLANNED)
+            raise ActionRefused(
+                429,
+                "{most} interventions are already planned.",
+                "Wait until the planned interventions are done.",
+                most=MOST_PLANNED,
+            )
         answer: asyncio.Future[Done] = loop.create_future()
 
         def settle(value: Done | BaseException) -> None:
@@ -66,21 +73,23 @@ class Interventions:
 
         coming = Coming(what.kind, what.at_wall_ms)
         sandbox.held.coming.append(coming)
-        planned_ms = sandbox.plan(max(0.0, in_s), begin, lambda: settle(EngineBusy("The sandbox fell asleep before.")))
+        planned_ms = sandbox.plan(
+            max(0.0, in_s), begin, lambda: settle(EngineBusy("The sandbox fell asleep before the planned time."))
+        )
         return await answer
 
     def renew(self, slug: str, lease_s: float) -> None:
-        """Nothing where nothing is held."""
+        """Extend the sandbox's interventions by `lease_s`; do nothing if it has none."""
         if slug in self._until_s:
             self._until_s[slug] = self._environment.wall.monotonic() + lease_s
 
     def heal_left(self, sandbox: Sandbox) -> None:
-        """After a server was killed: whose page would have renewed it is not known any more."""
+        """End the interventions that a killed server left, because the page that renews them is unknown."""
         if not sandbox.held.is_empty:
             self._end(sandbox, PAGE_GONE)
 
     def _do(self, sandbox: Sandbox, what: Intervention, by: Actor) -> int | None:
-        """The seq of its first action."""
+        """Execute an intervention; return the seq of its first action, None without one."""
         held, kind = sandbox.held, what.kind
         seq: int | None = None
         if kind in FAULTS:
@@ -119,7 +128,7 @@ class Interventions:
         return sandbox.act(SetRate(rate=rate), str(by)) if rate else None
 
     def _end(self, sandbox: Sandbox, by: Actor) -> int | None:
-        """Everything; what the student has mended is left as it is."""
+        """End all interventions of a sandbox; faults that the student has repaired stay so."""
         sandbox.held.give_back()
         first: int | None = None
         for heal in [heal for heal in sandbox.held.heals() if is_needed(sandbox.cluster, heal)]:
@@ -139,7 +148,7 @@ class Interventions:
             self._environment.wall.call_later(LOOK_S, self._look)
 
     def _look(self) -> None:
-        """End what no page renewed."""
+        """End the interventions that no page renewed."""
         self._looks = False
         now_s = self._environment.wall.monotonic()
         for slug in [slug for slug, until_s in self._until_s.items() if until_s <= now_s]:
@@ -155,7 +164,7 @@ class Interventions:
 
 
 def _act(sandbox: Sandbox, action: Action, by: Actor) -> int:
-    """Fault or heal; the lab's open step begins again where its prediction was made without it."""
+    """Execute a fault or heal action; if it affects a sealed prediction, the lab's open step begins again."""
     seq = sandbox.act(action, str(by))
     again = begins_again(sandbox.cluster, action)
     if again is not None:

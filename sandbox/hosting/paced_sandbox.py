@@ -1,4 +1,4 @@
-"""A sandbox whose run can be executed again: it has a virtual loop of its own, paced by the machine's time."""
+"""Sandbox with a repeatable run: its virtual loop is paced by the machine's time."""
 
 import logging
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from sandbox.control.access_keys import Keys
 from sandbox.control.actions import Action
 from sandbox.control.questions import Question
 from sandbox.control.readings import Reading
-from sandbox.hosting.pace import Pace
+from sandbox.hosting.loop_pacer import Pace
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.journal.events import Position
 from sandbox.kernel.errors import CorruptRecord
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class PacedSandbox(Sandbox):
-    """A sandbox in virtual time.
+    """Sandbox in virtual time.
 
     Actions run between two turns of its loop, and the journal records their positions; reading changes nothing.
     """
@@ -63,7 +63,7 @@ class PacedSandbox(Sandbox):
             raise
 
     def go_on(self) -> None:
-        """Continue with the machine's time: until now another owner ran its loop."""
+        """Continue with the machine's time, after another owner ran the sandbox's loop."""
         self._pace.go_on()
 
     async def close(self, reason: str, *, came: Position | None = None) -> None:
@@ -82,11 +82,11 @@ class PacedSandbox(Sandbox):
         return self._pace.turn(lambda: Sandbox.act(self, action, by))
 
     def plan(self, in_s: float, fn: Callable[[], None], over: Callable[[], None]) -> int:
-        """At one millisecond of its loop, which is one of its clock, also where the machine is late."""
+        """Plan a call at a fixed ms of the loop, also if the machine is late; return the ms of the sandbox's clock."""
         at_ms = self._pace.plan(in_s, fn, over)
         return self._ms_in(at_ms / 1000 - self._paced.sim.time())
 
-    def ask(self, question: Question) -> dict[str, Any]:
+    def ask(self, question: Question) -> dict[str, object]:
         self._pace.catch_up()
         return super().ask(question)
 

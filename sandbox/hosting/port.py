@@ -1,7 +1,8 @@
-"""The only interface between web and engine: method calls in, plain values out, each as a future.
+"""Only interface between web and engine: method calls in, plain values out, each as a future.
 
-The engine runs on its own thread.  A call is carried to it, runs there in one turn (or as a coroutine, for opening and
-closing), and its value or SandboxError comes back in a `concurrent.futures.Future`.  No engine object is returned.
+The engine runs on its own thread.  A call is passed to that thread and runs there in one turn (or as a coroutine,
+for opening and closing).  Its value or SandboxError is returned in a `concurrent.futures.Future`.  No engine object
+is returned.
 """
 
 import asyncio
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
     from sandbox.control.access_keys import Keys
     from sandbox.control.branch_orders import AnyOrder, RunOrder
     from sandbox.hosting.host import Host
-    from sandbox.hosting.stretches import Line
+    from sandbox.hosting.repeatable_ranges import Line
     from sandbox.queries.changes import Changes
+    from sandbox.queries.rows.host import AttachedRow, HostStatus, ListeningRow, OpenedRow
     from sandbox.queries.rows.snapshot import Snapshot
     from sandbox.queries.state_at import Kept, StateAt
 
@@ -33,7 +35,10 @@ T = TypeVar("T")
 
 
 class EnginePort:
-    """Thread-safe; not for the engine's own thread, where waiting for a result would deadlock."""
+    """Thread-safe interface of the engine.
+
+    Not for use on the engine's own thread, where waiting for a result would deadlock.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, host: "Host") -> None:
         self._loop = loop
@@ -47,12 +52,12 @@ class EnginePort:
         preset: str = "sandbox",
         seed: str | int | None = None,
         changes: dict[str, object] | None = None,
-        limits: dict[str, Any] | None = None,
+        limits: dict[str, object] | None = None,
         history: bool = False,
-    ) -> "Future[dict[str, Any]]":
-        """Create a sandbox and open it; the value is its `status` row.  409 when the slug is taken.
+    ) -> "Future[OpenedRow]":
+        """Create a sandbox and open it; the value is its `status` row.  409 if the slug is taken.
 
-        `history`: it begins with that of its template, if there is one and nothing else is given.
+        `history`: it starts with its template's history, if there is one and no other parameter is set.
         """
         return self._run(
             lambda: self._host.create(
@@ -60,19 +65,22 @@ class EnginePort:
             )
         )
 
-    def branch(self, slug: str, order: "AnyOrder") -> "Future[dict[str, Any]]":
-        """Begin to make a sandbox of another one's run; the value is its `status` row, with `progress`.
+    def branch(self, slug: str, order: "AnyOrder") -> "Future[OpenedRow]":
+        """Start to create a sandbox from another one's run; the value is its `status` row, with `progress`.
 
         404 no such sandbox or event, 409 that run cannot be executed again, 422 no such action, 503 no room.
         """
         return self._run(lambda: self._host.branches.begin(slug, order))
 
     def show(self, slug: str) -> "Future[None]":
-        """All of its journal can be read in its directory, up to now.  404 no such sandbox."""
+        """Write the sandbox's journal to its directory up to now, for other readers.  404 no such sandbox."""
         return self._turn(lambda: self._host.branches.show(slug))
 
     def recipe(self, slug: str, at: int) -> "Future[RunOrder]":
-        """The run up to event `at`, without its journal.  404 no such sandbox or event, 409, 422."""
+        """Return the recipe of the run up to event `at`, without its journal.
+
+        404 no such sandbox or event, 409, 422.
+        """
         return self._run(lambda: self._host.branches.recipe(slug, at))
 
     def cancel_branch(self, slug: str) -> "Future[None]":
@@ -80,52 +88,55 @@ class EnginePort:
         return self._turn(lambda: self._host.branches.cancel(slug))
 
     def hold(self, slug: str, *, new: bool = False) -> "Future[None]":
-        """Take it, where engines of several machines share a data home; `new`: it is to be made.
+        """Claim a sandbox, if engines of several machines share a data home; `new`: it will be created.
 
-        Nothing where there is no such sandbox.  Raises HeldElsewhere, LeaseLost, OSError.
+        Does nothing if the sandbox does not exist.  Raises HeldElsewhere, LeaseLost, OSError.
         """
         return self._run(lambda: self._host.hold(slug, new=new))
 
     def drain(self, moved: Callable[[str], None]) -> "Future[None]":
-        """Close all sandboxes for other machines' engines, and take no new ones; `moved` gets each that is free."""
+        """Close all sandboxes for other machines' engines and accept no new ones; call `moved` with each."""
         return self._run(lambda: self._host.drain(moved))
 
-    def wake(self, slug: str) -> "Future[dict[str, Any]]":
-        """Open it if it sleeps; the value is its `status` row.  404 unknown, 503 no room, 409 it cannot be opened."""
+    def wake(self, slug: str) -> "Future[OpenedRow]":
+        """Open a sleeping sandbox; the value is its `status` row.
+
+        404 unknown, 503 no room, 409 it cannot be opened.
+        """
         return self._run(lambda: self._host.wake(slug))
 
     def sleep(self, slug: str, reason: str) -> "Future[None]":
-        """Stop its actors and brokers cleanly and close its files."""
+        """Stop the sandbox's actors and brokers cleanly and close its files."""
         return self._run(lambda: self._host.sleep(slug, reason))
 
     def delete(self, slug: str) -> "Future[None]":
-        """Close it and remove its directory."""
+        """Close the sandbox and remove its directory."""
         return self._run(lambda: self._host.delete(slug))
 
-    def open_listener(self, slug: str) -> "Future[dict[str, Any]]":
-        """Open its ports to external clients; stays so over sleep.  The value is {"open", "name_servers"}.
+    def open_listener(self, slug: str) -> "Future[ListeningRow]":
+        """Open the sandbox's ports to external clients, also after sleep.  The value is {"open", "name_servers"}.
 
         404 unknown, 503 asleep, 409 a port is taken.
         """
         return self._run(lambda: self._host.open_listener(slug))
 
-    def close_listener(self, slug: str) -> "Future[dict[str, Any]]":
-        """Close the ports and end their connections; also of a sandbox that sleeps."""
+    def close_listener(self, slug: str) -> "Future[ListeningRow]":
+        """Close the sandbox's ports and their connections; a sleeping sandbox keeps them closed when it wakes."""
         return self._run(lambda: self._host.close_listener(slug))
 
     def set_keys(self, slug: str, keys: "Keys | None") -> "Future[None]":
-        """The keys that external clients sign with (ACL 4.x) from the next request on; None: no signature needed.
+        """Set the keys with which external clients sign (ACL 4.x) from the next request on; None requires none.
 
-        404 unknown, 503 asleep, 409 other machines reach its ports, 422 keys RocketMQ does not take.
+        404 unknown, 503 asleep, 409 without keys while other machines reach its ports, 422 RocketMQ refuses the keys.
         """
         return self._turn(lambda: self._host.set_keys(slug, keys))
 
     def dismiss_notices(self, slug: str) -> "Future[None]":
-        """The owner has read the notices about cut logs.  404 unknown, 503 asleep."""
+        """Remove the notices that the owner has read.  404 unknown, 503 asleep."""
         return self._turn(lambda: self._host.dismiss_notices(slug))
 
-    def attach(self, slug: str, settings: "AttachedSettings") -> "Future[dict[str, Any]]":
-        """Register a real cluster as `k.<name>`; every other method takes that slug like a sandbox's.
+    def attach(self, slug: str, settings: "AttachedSettings") -> "Future[AttachedRow]":
+        """Register a real cluster as `k.<name>`; every other method accepts that slug like a sandbox's.
 
         The value is its `status` row after the first poll; a cluster that does not answer is no error.  The same
         settings again change nothing, other settings reconnect.  422 unusable settings, 409 too many.
@@ -133,7 +144,7 @@ class EnginePort:
         return self._run(lambda: self._host.clusters.attach(slug, settings))
 
     def detach(self, slug: str) -> "Future[None]":
-        """Close its connections and remove it, with the journal of the actions done here."""
+        """Close the cluster's connections and remove it, with the journal of the actions executed here."""
         return self._run(lambda: self._host.clusters.detach(slug))
 
     def act(self, slug: str, action: Action, by: Actor, *, undo: "UndoPoint | None" = None) -> "Future[int]":
@@ -147,14 +158,14 @@ class EnginePort:
         return self._turn(lambda: self._host.awake(slug).act(action, str(by)))
 
     def intervene(self, slug: str, what: Intervention, by: Actor) -> "Future[Done]":
-        """Carry out what a course's teacher does to many sandboxes, at its moment; completes after it.
+        """Execute a teacher's intervention at its time; completes after it.
 
-        404 unknown, 503 asleep, 409 nothing to do it to, 422 too far ahead, 429 too many planned.
+        404 unknown, 503 asleep, 409 no target, 422 too far ahead, 429 too many planned.
         """
         return self._run(lambda: self._host.interventions.carry_out(slug, what, by))
 
     def renew_hold(self, slug: str, lease_s: float) -> "Future[None]":
-        """The teacher's page is there: what is held goes on for so long."""
+        """Extend the sandbox's interventions by `lease_s`, because the teacher's page is open."""
         return self._turn(lambda: self._host.interventions.renew(slug, lease_s))
 
     def ask(self, slug: str, question: Question) -> "Future[dict[str, Any]]":
@@ -165,30 +176,30 @@ class EnginePort:
         return self._run(lambda: self._host.ask(slug, question))
 
     def read(self, channels: Sequence[str]) -> "Future[list[Reading | Refusal]]":
-        """Several channels in one turn, in the order given; names as in catalogue 10, parts percent-encoded."""
+        """Read several channels in one turn, in this order; names as in catalogue 10, parts percent-encoded."""
         names = list(channels)
         return self._run(lambda: self._host.read(names))
 
     def read_within(self, channels: Sequence[str], budget_s: float) -> "Future[list[Read]]":
-        """As `read`, but starts no further channel after `budget_s`: the list may be shorter than `channels`."""
+        """Read channels as `read` does, but start none after `budget_s`: the list may be shorter than `channels`."""
         names = list(channels)
         return self._run(lambda: self._host.read_within(names, budget_s))
 
     def newest_seq(self, slug: str) -> "Future[int]":
-        """Seq of the newest event; of a sleeping sandbox, as it was when it was closed."""
+        """Return the seq of the newest event; of a sleeping sandbox, that at its closing."""
         return self._turn(lambda: self._host.newest_seq(slug))
 
     def snapshot(self, slug: str) -> "Future[Snapshot]":
-        """The whole sandbox as catalogue 9 defines it; of a sleeping one, as it was when it was closed."""
+        """Return the whole sandbox as defined in catalogue 9; of a sleeping one, its state at its closing."""
         return self._turn(lambda: self._host.snapshot(slug))
 
     def entries(
         self, slug: str, after: int, limit: int, *, facts_only: bool = False, longs_as_text: bool = True
     ) -> "Future[Entries]":
-        """At most `limit` rows with seq > `after`; older ones are read from the journal's files.
+        """Return at most `limit` rows with seq > `after`; older ones are read from the journal's files.
 
-        `facts_only` leaves out flow events and keyframes.  64-bit numbers are text, for browsers, unless
-        `longs_as_text` is False.
+        `facts_only` omits flow events and keyframes.  64-bit numbers are text, for browsers, unless `longs_as_text`
+        is False.
         """
         return self._run(
             lambda: self._host.past.entries(slug, after, limit, facts_only=facts_only, longs_as_text=longs_as_text)
@@ -197,23 +208,23 @@ class EnginePort:
     def look_back(
         self, slug: str, event_filter: EventFilter, *, before: int | None = None, after: int = -1, most: int = 100
     ) -> "Future[LookedBack]":
-        """The newest rows that fit, with `after` < seq < `before`, from memory and then from the journal's files."""
+        """Return the newest rows that match, with `after` < seq < `before`, from memory and then from the files."""
         return self._run(lambda: self._host.past.look_back(slug, event_filter, before=before, after=after, most=most))
 
     def kept(self, slug: str) -> "Future[Kept]":
-        """The oldest and the newest event of the journal's files.  410 there is none."""
+        """Return the oldest and the newest event of the journal's files.  410 if there are none."""
         return self._run(lambda: self._host.past.kept(slug))
 
     def line(self, slug: str) -> "Future[Line]":
-        """The stretches of the journal's files, and their first keyframe."""
+        """Return the repeatable ranges (stretches) of the journal's files, and their first keyframe."""
         return self._run(lambda: self._host.past.line(slug))
 
     def changes(self, slug: str, first: int, last: int | None = None) -> "Future[Changes]":
-        """Return the differences between two events.  422 and 410 as of `state_at`."""
+        """Return the differences between two events.  422 and 410 as for `state_at`."""
         return self._run(lambda: self._host.past.changes(slug, first, last))
 
     def state_at(self, slug: str, at: int | None = None) -> "Future[StateAt]":
-        """The snapshot at event `at` (without it, at the newest), from the journal's files.
+        """Return the snapshot at event `at` (by default the newest), from the journal's files.
 
         422 no such event, 410 it is no longer kept.
         """
@@ -226,9 +237,12 @@ class EnginePort:
     def unsubscribe(self, slug: str, bell: Bell) -> "Future[None]":
         return self._turn(lambda: self._host.unsubscribe(slug, bell))
 
-    def status(self) -> "Future[dict[str, Any]]":
-        """{"awake", "known", "cap", "fds", "fd_limit", "sandboxes": {slug: {"state", "watched", "template", …}},
-        "attached": {slug: the same of clusters}}"""
+    def status(self) -> "Future[HostStatus]":
+        """Return the state of the engine, its sandboxes and attached clusters:
+
+        {"awake", "known", "cap", "fds", "fd_limit", "sandboxes": {slug: {"state", "watched", "template", …}},
+        "attached": {slug: the same of clusters}}
+        """
         return self._turn(self._host.status)
 
     def _turn(self, fn: Callable[[], T]) -> "Future[T]":
@@ -237,7 +251,7 @@ class EnginePort:
         return future
 
     def _run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> "Future[T]":
-        """As `_turn`, for a coroutine.  Cancelling the future does not stop a coroutine that has started."""
+        """Run a coroutine on the engine's loop.  Cancelling the future does not stop a coroutine that has started."""
         future: Future[T] = Future()
         self._carry(lambda: self._host.run(make(), future), future)
         return future

@@ -1,7 +1,7 @@
-"""A recorded run as a recipe: its seed, its configuration and what came to it, without its journal; and back again.
+"""Recipes: a recorded run as its seed, configuration and outside events, without its journal; and the way back.
 
-The run of a recipe is the recorded one to the last byte, but for names: who acted is `owner`, and the sandbox that the
-run began in, whose address its keyframes have, is `recipe`.
+The run of a recipe equals the recorded one to the last byte, except for names.  The actor of every action is
+`owner`; the sandbox in which the run began, whose address its keyframes contain, is `recipe`.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from sandbox.control.actions import fields_of, name_of
 from sandbox.control.branch_orders import Came, Done, RunOrder
 from sandbox.control.limits import HostLimits
 from sandbox.hosting.branching import Run
-from sandbox.hosting.stretches import line_of
+from sandbox.hosting.repeatable_ranges import line_of
 from sandbox.journal.events.life import LimitReached
 from sandbox.journal.schema import CAME, Row
 from sandbox.journal.segments import lines
@@ -31,45 +31,49 @@ BY = "owner"
 LOWEST_PORT, HIGHEST_PORT = 1_024, 65_535  # below, only the system's own may listen
 PARSED = (b'"came":', b'"ClockChanged"', b'"SandboxWoken"')
 WRITTEN_MEMORY_BYTES = 8 * 1024**3  # of the machine that a recipe without a run assumes
-WRITTEN_FIRST_PORT = 20_000  # likewise: it stands in stored records, and no port is opened there
+WRITTEN_FIRST_PORT = 20_000  # likewise: stored records contain it, and no such port is opened
 
 
 def recipe_of(directory: Path, at: int, limits: HostLimits) -> RunOrder:
     """Return the order that reproduces the run up to event `at`.
 
-    Raises ActionRefused: 404 there is no such event, 409 it cannot be executed again, 422 it is too long.
+    Raises ActionRefused: 404 if the event does not exist, 409 if the run cannot be executed again, 422 if it is too
+    long.
     """
     stretches = line_of(directory).stretches
     if not stretches or at > stretches[-1].to_seq:
-        raise ActionRefused(404, "There is no event {seq}.", "Choose one that the Journal shows.", seq=at)
+        raise ActionRefused(404, "Event {seq} does not exist.", "Choose an event from the Journal.", seq=at)
     if not stretches[0].reproducible or at > stretches[0].to_seq:
         raise ActionRefused(
             409,
-            "At event {seq} this run cannot be executed again.",
-            "The stretches on the time bar say why. Choose an event before that.",
+            "At event {seq} this run cannot be replayed.",
+            "The sections on the time bar show the reason. Choose an event before that section.",
             seq=at,
         )
     if at >= limits.branch_events:
         raise ActionRefused(
-            422, "A recipe executes at most {most} events.", "Choose an earlier event.", most=limits.branch_events
+            422,
+            "A reproducible link replays at most {most} events.",
+            "Choose an earlier event.",
+            most=limits.branch_events,
         )
     try:
         origin = load_origin(directory)
     except (SandboxError, OSError) as error:
         raise ActionRefused(
-            409, "This run cannot be executed again: {why}.", "Start a new sandbox instead.", why=str(error)
+            409, "This run cannot be replayed: {why}.", "Start a new sandbox instead.", why=str(error)
         ) from error
     record = origin.record
     if record["limits"] or record["changes"] != template_of(record["template"]).changes:
         raise ActionRefused(
             409,
-            "This sandbox was made with settings of its own, which a recipe does not hold.",
+            "This sandbox was created with custom settings, which a reproducible link does not contain.",
             "Share a range as a recording instead.",
         )
     rows, until_ms = _rows(directory, at)
     wakes = [row["wall_ms"] for row in rows if row["type"] == "ClockChanged" and row["reason"] == "wake"]
     if not wakes:
-        raise ActionRefused(422, "At event {seq} this run has not begun.", "Choose a later event.", seq=at)
+        raise ActionRefused(422, "At event {seq} this run has not started.", "Choose a later event.", seq=at)
     host, _, port = record["nodes"][0][3].rpartition(":")
     return RunOrder(
         template=record["template"],
@@ -89,7 +93,7 @@ def recipe_of(directory: Path, at: int, limits: HostLimits) -> RunOrder:
 def written(
     template: str, preset: str, seed: str, done: Iterable[Done], *, begin_ms: int, until_ms: int, config: HostConfig
 ) -> RunOrder:
-    """A recipe without a recorded run: `done` at its moments, up to `until_ms`, both in ms since the beginning."""
+    """Return a recipe without a recorded run: the actions of `done`, up to `until_ms` (ms since the beginning)."""
     came = tuple(
         Came(0, act.at_ms, name_of(act.action), fields_of(act.action, whole=True))
         for act in sorted(done, key=lambda act: act.at_ms)
@@ -109,7 +113,7 @@ def written(
 
 
 def _rows(directory: Path, at: int) -> tuple[list[Row], int]:
-    """Those that are not of the run itself, and the time of event `at`."""
+    """Return the rows up to event `at` that came from outside the run, and the time of that event."""
     rows: list[Row] = []
     line = b""
     for line in lines(directory / DIRECTORY):
@@ -121,7 +125,7 @@ def _rows(directory: Path, at: int) -> tuple[list[Row], int]:
 
 
 def _wakings(rows: list[Row]) -> list[tuple[int, int | None]]:
-    """List the wakings after sleep: the machine's time, and the time asleep, in ms."""
+    """Return, for each waking after sleep, the machine's time and the time asleep, in ms."""
     wakings: list[tuple[int, int | None]] = []
     slept_ms: int | None = None
     for row in rows:
@@ -151,26 +155,29 @@ def _came(rows: list[Row], wakings: list[tuple[int, int | None]]) -> tuple[Came,
 
 
 def run_of(order: RunOrder, config: HostConfig) -> Run:
-    """Raises ActionRefused: 409 this server is another one, 422 there is no such template, preset or port."""
+    """Return the run of a recipe.
+
+    Raises ActionRefused: 409 if this server's settings differ, 422 if the template, preset or port is not available.
+    """
     if order.conditions != conditions_of(config, config.node_host):
         raise ActionRefused(
             409,
-            "This server has other limits than that of the recipe: its run would be another.",
-            "Open it where it was made, or ask for a recording of it.",
+            "The limits of this server and of the reproducible link differ: the run would differ.",
+            "Open the link on the server where it was created, or request a recording.",
         )
     if order.until >= config.limits.branch_events:
         raise ActionRefused(
             422,
-            "A recipe executes at most {most} events.",
-            "Ask for one up to an earlier event.",
+            "A reproducible link replays at most {most} events.",
+            "End the reproducible link at an earlier event.",
             most=config.limits.branch_events,
         )
     first_port = max(order.first_port, LOWEST_PORT)
     if highest_port(order.template, first_port) > HIGHEST_PORT:
         raise ActionRefused(
             422,
-            "The ports of this recipe begin at {first}, and end above 65535.",
-            "Ask for a new one.",
+            "The ports of this reproducible link begin at {first} and end above 65535.",
+            "Request a new link.",
             first=first_port,
         )
     record = new_record(
@@ -192,7 +199,7 @@ def run_of(order: RunOrder, config: HostConfig) -> Run:
 
 
 def _journal(order: RunOrder) -> list[Row]:
-    """As if it had only what came from outside."""
+    """Return the rows of a journal that has only the events from outside."""
     rows: list[Row] = [{"type": "SandboxOpened"}, _woken(order.wall_ms)]
     for came in order.came:
         at = {CAME: [came.turn, came.ms]}

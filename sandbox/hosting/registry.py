@@ -1,16 +1,17 @@
-"""The sandboxes of a data home and the state of each."""
+"""Sandboxes of a data home and the state of each."""
 
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sandbox.cluster import record as records
 from sandbox.cluster.new_sandbox import port_of
 from sandbox.cluster.record import SandboxRecord
 from sandbox.control.readings import Bell
-from sandbox.hosting.copies import newest
-from sandbox.hosting.share import Share
+from sandbox.hosting.engine_share import Share
+from sandbox.hosting.reclaimed_copies import newest
 from sandbox.kernel.errors import ActionRefused, CorruptRecord, SandboxError
+from sandbox.queries.rows.host import HostedRow
 from sandbox.queries.rows.snapshot import SandboxRow
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 class Slot:
-    """One sandbox as the host sees it.  `state`: asleep, branching, waking, live, going to sleep, failed."""
+    """Sandbox as its host sees it.  `state`: asleep, branching, waking, live, going to sleep, failed."""
 
     def __init__(self, slug: str, record: SandboxRecord | None, why_failed: str | None = None) -> None:
         self.slug = slug
@@ -39,22 +40,22 @@ class Slot:
 
     @property
     def watched(self) -> bool:
-        """It has a viewer or a connected external client."""
+        """True if the sandbox has a viewer or a connected external client."""
         return bool(self._bells) or (self.sandbox is not None and bool(self.sandbox.cluster.wire_clients()))
 
     @property
     def is_idle(self) -> bool:
-        """Asleep, and without viewers."""
+        """True if the sandbox is asleep or failed and has no viewers."""
         return self.state in ("asleep", "failed") and self.change is None and not self.watched
 
     @property
     def listening(self) -> bool:
-        """True if its ports should be open."""
+        """True if the sandbox's ports should be open."""
         return self._record is not None and self._record.listening
 
     @property
     def is_paced(self) -> bool:
-        """True if it runs in virtual time of its own: its run is recorded, and no port is open."""
+        """True if the sandbox runs in its own virtual time: its run is recorded, and no port is open."""
         return self._record is not None and self._record.repeatable and not (self.listening or self.with_ports)
 
     @property
@@ -63,7 +64,10 @@ class Slot:
         return {port_of(node.own or node.address) for node in nodes}
 
     def opened(self, sandbox: "Sandbox", now_s: float) -> None:
-        """`now_s`: of the machine.  It was asked for, so it was looked at: its idle time begins."""
+        """Record that the sandbox is open.
+
+        Its idle time begins at `now_s` of the machine, because opening counts as a view.
+        """
         self.sandbox, self.state, self.why_failed, self.looked_s = sandbox, "live", None, now_s
         for bell in self._bells:
             sandbox.cluster.journal.subscribe(bell.ring)
@@ -88,7 +92,7 @@ class Slot:
                 self.sandbox.cluster.journal.unsubscribe(bell.ring)
 
     def ring(self) -> None:
-        """Report a change that is no event: opened, closed, or deleted."""
+        """Report a change without an event to the viewers: opened, closed, or deleted."""
         for bell in self._bells:
             bell.ring()
 
@@ -107,9 +111,13 @@ class Slot:
             "state": self.state,
         }
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> HostedRow:
+        record = self._record
         return {
-            **self.identity(),
+            "slug": self.slug,
+            "template": record.template if record else None,
+            "preset": record.preset if record else None,
+            "state": self.state,
             "progress": self.branching.share if self.branching is not None else None,
             "watched": self.watched,
             "failed": self.why_failed,
@@ -120,14 +128,14 @@ class Slot:
 
 
 class NotHeld(SandboxError):
-    """Another engine has the sandbox, or may: ask it to hold it first."""
+    """Error: another engine has claimed the sandbox, or may have; call `hold` first."""
 
 
 class Registry:
-    """The sandboxes of a data home by slug; the directories decide which exist.
+    """Sandboxes of a data home by slug; the directories decide which exist.
 
-    `share`: of those that other engines serve only the ports are looked at.  `is_leased`: engines of other machines
-    share the directories, too, and a sandbox that is not held here may be there.
+    `share`: of sandboxes of other engines only the ports are read.  `is_leased`: engines of other machines share the
+    directories, too, and a sandbox that is not claimed here may exist.
     """
 
     def __init__(self, root: Path, share: Share | None = None, *, is_leased: bool = False) -> None:
@@ -160,34 +168,34 @@ class Registry:
         return slug in self._slots or self.directory(slug).exists()
 
     def directory(self, slug: str) -> Path:
-        """Return the directory of its files; for a claimed sandbox, never that of a later claim."""
+        """Return the directory of the sandbox's files; for a claimed sandbox, never that of a later claim."""
         fence = self._fences.get(slug)
         return newest(self._root / slug, None if fence is None else fence + 1)
 
     def root_of(self, slug: str) -> Path:
-        """All there is of it."""
+        """Return the directory of the sandbox with all copies of its files."""
         return self._root / slug
 
     def has(self, slug: str) -> bool:
-        """Return whether this engine serves it."""
+        """Return True if this engine serves the sandbox."""
         return slug in self._slots
 
     def adopt(self, slug: str, fence: int) -> None:
-        """Serve one that is there; `fence`: the number of the claim."""
+        """Serve an existing sandbox; `fence`: the number of the claim."""
         self._fences[slug] = fence
         self._slots[slug] = self._read(slug)
 
     def is_of_others(self, slug: str) -> bool:
-        """It is there, and another engine serves it."""
+        """Return True if the sandbox exists and another engine serves it."""
         return self._share is not None and slug not in self._slots and self.directory(slug).exists()
 
     def add(self, slug: str, record: SandboxRecord) -> None:
         self._slots[slug] = Slot(slug, record)
 
     def demand_free(self, slug: str) -> None:
-        """Raises ActionRefused (409) for the name of one that is there."""
+        """Raise ActionRefused (409) if a sandbox has this name."""
         if slug in self:
-            raise ActionRefused(409, "There is a sandbox {slug} already.", "Choose another name.", slug=slug)
+            raise ActionRefused(409, "Sandbox {slug} already exists.", "Choose another name.", slug=slug)
 
     def remove(self, slug: str) -> None:
         self._fences.pop(slug, None)
@@ -199,7 +207,7 @@ class Registry:
         if slot is None and self._is_leased and self.root_of(slug).exists():
             raise NotHeld(slug)
         if slot is None:
-            raise ActionRefused(404, "There is no sandbox {slug}.", "It may have expired.", slug=slug)
+            raise ActionRefused(404, "Sandbox {slug} does not exist.", "The sandbox may have expired.", slug=slug)
         return slot
 
     def all(self) -> list[Slot]:
@@ -209,5 +217,5 @@ class Registry:
         return [slot for slot in self.all() if slot.sandbox is not None]
 
     def ports(self) -> set[int]:
-        """Ports in use; a node keeps its port as long as the sandbox exists."""
+        """Return the ports in use; a node keeps its port as long as the sandbox exists."""
         return self._ports_of_others.union(*(slot.ports for slot in self._slots.values()))

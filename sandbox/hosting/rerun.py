@@ -1,4 +1,4 @@
-"""Executes the actions of a recorded sandbox again, as they were or some of them changed."""
+"""Repeated execution of a recorded sandbox's actions, unchanged or with some of them changed."""
 
 import tempfile
 from collections.abc import Callable, Coroutine, Iterator, Mapping
@@ -14,7 +14,7 @@ from sandbox.cluster.origin import Origin
 from sandbox.cluster.paced import PacedEnvironment
 from sandbox.cluster.record import FILE_NAME
 from sandbox.control.actions import Action, parse_action
-from sandbox.hosting.history_again import take_history
+from sandbox.hosting.history_reuse import take_history
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.journal.events import Position
 from sandbox.journal.events.life import HISTORY
@@ -30,7 +30,7 @@ NO_CHANGES: Mapping[int, Action | None] = MappingProxyType({})
 
 
 class Difference(NamedTuple):
-    """The first event that is not the same; None where one of both has none."""
+    """First event that differs between the recorded and the repeated run; None if one of them has none."""
 
     seq: int
     recorded: Row | None
@@ -38,15 +38,20 @@ class Difference(NamedTuple):
 
 
 class Rerun:
-    """One stretch, from creation through every sleep; `sandbox` is the one that runs last.
+    """Repeated execution of one stretch, from creation through every sleep; `sandbox` is the one that runs last.
 
-    `changes`: seq of an action → what is done instead, None: nothing.  From the first of them on nothing is compared,
-    and what came later comes at the same millisecond of the loop, until the sandbox's clock shows the last row's time.
-    `free`: so from the beginning on; for another seed, or actions that no journal holds.
-    `until`: nothing is compared either, but everything comes in the turn in which it came, up to this seq; what has
-    turn 0 comes at its millisecond.
-    `awake_from`: after this seq it is not closed where it slept, and ends there.
-    Without a `directory` it has one of its own, which goes when the context is left.
+    `changes`: seq of an action → the action to execute instead, None for none.  From the first change on nothing is
+    compared.  Later actions are executed at the same ms of the loop, until the sandbox's clock reaches the last
+    row's time.
+
+    `free`: as after a change, from the beginning on; for another seed, or for actions without a journal.
+
+    `until`: nothing is compared either, but each action is executed in its recorded turn, up to this seq; an action
+    with turn 0 at its ms.
+
+    `awake_from`: after this seq the sandbox is not closed where it slept, and the run ends there.
+
+    Without a `directory` it uses a temporary one, which is deleted when the context is left.
     """
 
     def __init__(
@@ -100,18 +105,18 @@ class Rerun:
             self._scratch.cleanup()
 
     def run(self) -> None:
-        """Until everything recorded was written again, or something else was."""
+        """Run until every recorded row was written again, or a different one was."""
         for _ in self.turns():
             pass
 
     def take_history(self, *, before_ms: float = float("inf")) -> None:
-        """Begin after the history it was given, if that ended before then and its files are kept.  Blocks."""
+        """Start after the run's history, if that ended before `before_ms` and its files exist.  Blocks."""
         ended = next((row for row in self._rows if row["type"] == "SandboxSlept"), None)
         if ended is not None and ended["reason"] == HISTORY and ended["at_ms"] < before_ms and not self._changed:
             self.compared = take_history(self._home, self._directory, self._recorded)
 
     def turns(self) -> Iterator[None]:
-        """As `run`; stops after each turn, and where the result of a thread is waited for."""
+        """Run like `run`, but pause after each turn, and while a thread's result is awaited."""
         for opening in _openings(self._rows[self.compared :]):
             try:
                 yield from self._open_again(opening)
@@ -121,7 +126,7 @@ class Rerun:
                 return
 
     def on_until(self, at_ms: int) -> Iterator[None]:
-        """Turns until the sandbox's clock shows this, it sleeps, or its clock stands."""
+        """Run turns until the sandbox's clock reaches `at_ms`, the sandbox sleeps, or its clock is stopped."""
         environment, sandbox = self._environment, self.sandbox
         assert environment is not None, "it was run"
         assert sandbox is not None, "it was run"
@@ -131,12 +136,12 @@ class Rerun:
             yield
 
     def entered(self) -> AbstractContextManager[None]:
-        """Its loop is the running one, as for what comes from outside."""
+        """Make its loop the running one inside the `with` block, as for outside events."""
         assert self._environment is not None, "it was run"
         return self._environment.sim.entered()
 
     def written(self) -> list[Row]:
-        """All rows of its journal so far."""
+        """Return all rows of its journal so far."""
         assert self.sandbox is not None, "it was run"
         if not self.sandbox.ended:
             self.sandbox.cluster.journal_files.show()
@@ -160,7 +165,7 @@ class Rerun:
         return self._environment is not None and self._environment.sim.next_time() != self._environment.sim.time()
 
     def let_go(self) -> Sandbox | None:
-        """The sandbox, no longer ended with this; None where it sleeps."""
+        """Return the sandbox, which no longer ends with this object; None if it sleeps."""
         sandbox = self.sandbox
         if sandbox is None or sandbox.ended:
             return None
@@ -200,7 +205,7 @@ class Rerun:
             yield from self._turn(environment)
 
     def _to(self, environment: PacedEnvironment, came: Position) -> Iterator[None]:
-        """To where something came from outside: the same turn, or in a changed run the same millisecond."""
+        """Run to the position of an outside event: the same turn, or in a changed run the same ms."""
         if self._until is not None and came.turn:
             while environment.sim.turns < came.turn and environment.sim.time() * 1000 <= came.ms + STOOD_MS:
                 yield from self._turn(environment)
@@ -222,7 +227,7 @@ class Rerun:
         yield
 
     def _repeat(self, environment: PacedEnvironment, sandbox: Sandbox, row: Row, came: Position) -> Iterator[None]:
-        """Repeat one outside event: an action, one that a limit refused, or sleep."""
+        """Repeat one outside event: an action, an action that a limit refused, or sleep."""
         if row["type"] == "SandboxSlept":
             came = environment.position() or came
             yield from self._to_its_end(environment, lambda: Sandbox.close(sandbox, row["reason"], came=came))
@@ -258,7 +263,7 @@ class Rerun:
         )
 
     def _is_late_enough(self, environment: PacedEnvironment, sandbox: Sandbox) -> bool:
-        """Return whether a changed run without further input has ended.
+        """Return True if a changed run without further input has ended.
 
         It ends at the last row's time, after the event `until`, or when its clock is stopped.
         """
@@ -273,7 +278,7 @@ class Rerun:
         )
 
     def _stood_long(self, environment: PacedEnvironment) -> bool:
-        """Return whether the stopped clock outlasted the newest outside event by STOOD_MS of the loop's time.
+        """Return True if the clock has been stopped for STOOD_MS of the loop's time after the newest outside event.
 
         Actions on a stopped clock still need turns of the loop, but no time of the sandbox's clock.
         """
@@ -308,7 +313,7 @@ class Rerun:
 
 
 def _openings(rows: list[Row]) -> Iterator[list[Row]]:
-    """The rows of each time it was awake; none of an opening that is cut off before its clock is known."""
+    """Yield the rows of each time the sandbox was awake, without an opening cut off before its clock is known."""
     begins = [begin for begin, row in enumerate(rows) if row["type"] in ("SandboxOpened", "SandboxWoken")]
     for begin, end in zip(begins, [*begins[1:], len(rows)], strict=True):
         if any(_is_wake(row) for row in rows[begin:end]):
@@ -320,11 +325,11 @@ def _is_wake(row: Row) -> bool:
 
 
 def _woken_ms(opening: list[Row]) -> int:
-    """The machine's time when it was opened."""
+    """Return the machine's time of the opening, in ms."""
     return next(int(row["wall_ms"]) for row in opening if _is_wake(row))
 
 
 def _closed_ms(opening: list[Row]) -> int:
-    """The machine's time when it was closed before, as the recorded run knew it; 0: unknown."""
+    """Return the machine's time of the closing before, as in the recorded run, in ms; 0 if unknown."""
     slept_ms = opening[0].get("slept_ms")
     return 0 if slept_ms is None else _woken_ms(opening) - int(slept_ms)

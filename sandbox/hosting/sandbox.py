@@ -1,9 +1,8 @@
-"""A sandbox: a cluster with its life cycle, from opening to closing or a crash, and its actions and questions."""
+"""Sandbox: a cluster with its life cycle, from opening to closing or a crash, and its actions and questions."""
 
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from sandbox.cluster import record as records
 from sandbox.cluster.actors.actors import start_or_refuse
@@ -19,7 +18,7 @@ from sandbox.control.access_keys import Keys
 from sandbox.control.actions import Action, fields_of, name_of
 from sandbox.control.questions import Question
 from sandbox.control.readings import Reading
-from sandbox.control.rights import is_by
+from sandbox.hosting.guards import GUARDS
 from sandbox.journal.events import ActionTaken, ClockChanged, Position, SandboxOpened, SandboxSlept, SandboxWoken
 from sandbox.journal.events.life import HISTORY
 from sandbox.kernel.engine_version import ENGINE
@@ -28,7 +27,7 @@ from sandbox.queries.questions import answer
 from sandbox.queries.recent_lag import RecentLag
 from sandbox.queries.rows.snapshot import Snapshot
 from sandbox.queries.snapshot.channels import read_channel
-from sandbox.queries.snapshot.whole import draw_snapshot
+from sandbox.queries.snapshot.whole_sandbox import draw_snapshot
 from sandbox.queries.snapshot_cache import SnapshotCache
 
 log = logging.getLogger(__name__)
@@ -37,12 +36,18 @@ HEX = "0123456789abcdef"
 
 
 class Sandbox:
-    """Open from `open` to `close` (or `crash`).  Everything runs on the engine's loop, without locks."""
+    """Cluster with its life cycle, open from `open` to `close` (or `crash`).
+
+    Everything runs on the engine's loop, without locks.
+    """
 
     def __init__(
         self, directory: Path, config: HostConfig, environment: Environment, *, home: Path, why_live: str = "ports"
     ) -> None:
-        """`why_live`: one of STRETCH_ENDS, for a recorded run that goes on where it cannot be repeated."""
+        """Create a closed sandbox from its directory.
+
+        `why_live`: one of STRETCH_ENDS, for a recorded run that continues but can no longer be repeated.
+        """
         self.directory = directory
         self._why_live = why_live
         self.config = config
@@ -71,7 +76,7 @@ class Sandbox:
     async def open(self) -> None:
         """Recover, start the servers, then the actors as new processes.  The first time, run the template's setup.
 
-        Raises StoreError (and leaves everything closed) when a broker's files cannot be opened.
+        Raises StoreError (and leaves everything closed) if a broker's files cannot be opened.
         """
         cluster, record = self.cluster, self.record
         self._write_awakening()
@@ -99,14 +104,17 @@ class Sandbox:
             await self._open_again()
 
     async def _open_again(self) -> None:
-        """Open the ports that were open before sleep; a port taken meanwhile does not stop the sandbox from opening."""
+        """Open the ports that were open before sleep; if a port is taken, the sandbox opens without ports."""
         try:
             await self.cluster.listeners.open()
         except ActionRefused as error:
             log.warning("%s is awake, and its ports stay closed: %s", self.slug, error)
 
     def _run_setup(self) -> None:
-        """Run the template's setup actions, or those that a kill in the middle had left undone."""
+        """Run the template's setup actions.
+
+        After a kill during the setup, actions already done are refused and skipped.
+        """
         for action in template_of(self.record.template).setup:
             try:
                 self.act(action, "template")
@@ -116,7 +124,10 @@ class Sandbox:
         self.record.built = True
 
     async def close(self, reason: str, *, came: Position | None = None) -> None:
-        """Stop the actors, then the brokers, then the clock, all cleanly.  `came`: when this began."""
+        """Stop the actors, then the brokers, then the clock, all cleanly.
+
+        `came`: position of the request in the run.
+        """
         cluster, record = self.cluster, self.record
         self._keep_snapshot()
         before = cluster.disk_full.rate_before
@@ -146,7 +157,7 @@ class Sandbox:
             log.error("keeping the end of %s failed, so it counts as killed: %s", self.slug, error)
 
     def crash(self) -> None:
-        """As when the server is killed: nothing is written any more."""
+        """Stop everything as when the server is killed: nothing more is written."""
         cluster = self.cluster
         cluster.frames.close()
         cluster.listeners.crash()
@@ -161,18 +172,18 @@ class Sandbox:
     # Actions and questions.
 
     def act(self, action: Action, by: str) -> int:
-        """Execute `action`; returns the seq of its ActionTaken.  A refused action has no effect and writes no event,
-        nor has an answer that was received before: its seq is returned again.
+        """Execute `action`; return the seq of its ActionTaken.
+
+        A refused action has no effect and writes no event.  An answer that was received before has none, either: its
+        seq is returned again.
         """
         cluster = self.cluster
         received = cluster.companion(LabProgress).seq_of(action)
         if received is not None:
             cluster.journal_files.show()  # it may be written in this very turn, and must outlive a kill
             return received
-        cluster.disk_full.check()
-        self.held.check(name_of(action), by)
-        if not is_by(by, "instructor"):
-            cluster.companion(LabProgress).check_allowed(name_of(action))
+        for guard in GUARDS:
+            guard(cluster, name_of(action), by)
         carry_out = prepare(cluster, action)
         came = cluster.environment.position()
         fields = fields_of(action, whole=came is not None)
@@ -185,8 +196,9 @@ class Sandbox:
         return seq
 
     def plan(self, in_s: float, fn: Callable[[], None], over: Callable[[], None]) -> int:
-        """Call `fn` in so many seconds of the machine, or `over` where the sandbox sleeps before; the sandbox's time
-        then, if its rate stays.
+        """Call `fn` after `in_s` of the machine's time, or `over` if the sandbox sleeps before.
+
+        Return the sandbox's time then in ms, if its rate does not change.
         """
         self.cluster.environment.wall.call_later(in_s, lambda: over() if self.ended else fn())
         return self._ms_in(in_s)
@@ -195,21 +207,21 @@ class Sandbox:
         clock = self.cluster.clock
         return clock.ms_at(clock.monotonic() + in_s * clock.rate)
 
-    def ask(self, question: Question) -> dict[str, Any]:
+    def ask(self, question: Question) -> dict[str, object]:
         return answer(self.cluster, question)
 
     def snapshot(self) -> Snapshot:
-        """Catalogue 9, read in this turn."""
+        """Return the snapshot of the sandbox (catalogue 9), read in this turn."""
         return {**draw_snapshot(self.cluster), "machine_ms": self.cluster.environment.outside.now_ms()}
 
     def read(self, kind: str, rest: list[str]) -> Reading:
-        """One of its live channels (catalogue 10)."""
+        """Return the data of one of its live channels (catalogue 10)."""
         return read_channel(self.cluster, kind, rest)
 
     def _draw_keyframe(self) -> Snapshot:
-        """Without what the machine's speed or its viewers change, where the run can be repeated.
+        """Return the snapshot of a keyframe; in a repeatable run without values that depend on machine or viewers.
 
-        A branch has the slug of its run in them, which began as another sandbox's.
+        A branch has the slug of its run in them, because that began as another sandbox's.
         """
         if not self.cluster.environment.repeatable:
             return self.snapshot()
@@ -220,11 +232,11 @@ class Sandbox:
 
     @property
     def trouble(self) -> str | None:
-        """Why the sandbox does not run although it was not paused."""
+        """Reason why the sandbox does not run although it was not paused; None if it runs."""
         return self.cluster.disk_full.sentence
 
     def set_home_full(self, full: Notice | None) -> None:
-        """Set whether all sandboxes together take too much space; brokers then store nothing more."""
+        """Set whether all sandboxes together use too much space; brokers then store no more messages."""
         self.cluster.set_home_full(full)
 
     def dismiss_notices(self) -> None:
@@ -233,7 +245,7 @@ class Sandbox:
     # External clients.
 
     async def open_listeners(self) -> None:
-        """Open its ports, now and after every sleep.  Raises ActionRefused (409), and then none is open."""
+        """Open its ports, now and after every sleep.  Raises ActionRefused (409); then none is open."""
         self.cluster.disk_full.check()
         await self.cluster.listeners.open()
         self.record.listening = True
@@ -246,7 +258,7 @@ class Sandbox:
         self.cluster.save()
 
     def set_keys(self, keys: Keys | None) -> None:
-        """The keys that external clients sign with; None: no signature needed.  Raises ActionRefused (409, 422)."""
+        """Set the keys with which external clients sign; None requires none.  Raises ActionRefused (409, 422)."""
         self.cluster.disk_full.check()
         self.cluster.use_keys(keys)
         self.cluster.save()
@@ -287,6 +299,9 @@ class Sandbox:
             cluster.end_stretch("engine")
 
     def _slept_ms(self, woken_ms: int) -> int | None:
-        """Between two moments of the server's clock: that of its own machines may have been behind when it closed."""
+        """Return the time asleep by the server's clock in ms; None if unknown.
+
+        The clock of the sandbox's own machines may have been behind when it closed.
+        """
         closed_ms = self.record.closed_ms
         return woken_ms - closed_ms if closed_ms and not self.cluster.crashed and woken_ms >= closed_ms else None

@@ -1,4 +1,4 @@
-"""Directories with sparse files, copied and checked: what a broker has reserved but not written takes no disk."""
+"""Copies and checksums of directories with sparse files: space reserved but not written uses no disk blocks."""
 
 import errno
 import os
@@ -13,14 +13,14 @@ Sums = dict[str, list[int]]  # path below the directory → size and checksum
 
 
 def sums_of(directory: Path) -> Sums:
-    """Raises OSError."""
+    """Return size and checksum of each file below `directory`, by relative path.  Raises OSError."""
     return {str(path.relative_to(directory)): _copied(path, None) for path in _files(directory)}
 
 
 def copy_directory(source: Path, target: Path, *, without: tuple[str, ...] = ()) -> Sums:
-    """Copy a directory with modes and times of its files; `target` is made.  Raises OSError.
+    """Copy a directory with modes and times of its files to a new `target`; return sizes and checksums.
 
-    `without`: prefixes of names at the top of `source` to leave out.
+    Raises OSError.  `without`: prefixes of names at the top of `source` to omit.
     """
     sums: Sums = {}
     target.mkdir()
@@ -41,7 +41,10 @@ def _files(directory: Path) -> list[Path]:
 
 
 def _copied(source: Path, target: Path | None) -> list[int]:
-    """Zeros are neither written nor counted: which of them take disk blocks is the file system's choice."""
+    """Return size and checksum of a file, and copy it to `target` if set.
+
+    Zeros are neither written nor included in the checksum, because the file system decides which of them use blocks.
+    """
     with source.open("rb") as file:
         size, checksum = os.fstat(file.fileno()).st_size, 0
         out = None if target is None else os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -59,7 +62,7 @@ def _copied(source: Path, target: Path | None) -> list[int]:
 
 
 def _pieces(descriptor: int, size: int) -> Iterator[tuple[int, bytes]]:
-    """Those that are not all zeros."""
+    """Yield position and data of the pieces of a file that are not all zeros."""
     start = 0
     while start < size:
         try:

@@ -1,1 +1,1 @@
-"""The journal: typed events, their order, their files."""
+"""Journal of a sandbox: typed events, their order, their files."""

@@ -1,4 +1,4 @@
-"""Which events a reader gets: by kind, and by search words."""
+"""Filter of the events that a reader receives, by kind and by search words."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
@@ -27,7 +27,7 @@ STEPS = frozenset(
 
 
 class Term(NamedTuple):
-    """One search word, lower case: `kinds` and `values` are the names that match it in the reader's language."""
+    """Search word in lower case; `kinds` and `values` are the names that match it in the reader's language."""
 
     text: str
     kinds: frozenset[str] = frozenset()
@@ -45,10 +45,13 @@ class Term(NamedTuple):
 
 
 class EventFilter(NamedTuple):
-    """`show`: actions (of users and programs), `told` (facts that are no steps), facts, or all, with flow events.
+    """Filter of events.
 
-    Each of `terms` must be in the row: in its number, cause, kind or values.  `unnamed`: for a reader who learns
-    neither who acted nor what the sandbox is called, and finds neither by search; `scoreless`: the same for scores.
+    `show`: actions (of users and programs), `told` (facts that are no steps), facts, or all, with flow events.  Each
+    of `terms` must occur in the row: in its number, cause, kind or values.
+
+    `unnamed`: for a reader who must not learn the actors' names or the sandbox's name, and cannot search for them.
+    `scoreless`: the same for scores.
     """
 
     show: Show = "told"
@@ -57,7 +60,7 @@ class EventFilter(NamedTuple):
     scoreless: bool = False
 
     def takes(self, kind: str) -> bool:
-        """Return whether rows of this kind can match: checked before a row is made."""
+        """Return True if rows of this kind can match; checked before a row is created."""
         if self.show == "actions":
             return kind == "ActionTaken"
         if self.show == "told":
@@ -80,7 +83,7 @@ def without_name(row: Row) -> Row:
 
 
 def without_own_names(row: Row) -> Row:
-    """As `without_name`, and without what the sandbox is called: seeds of old ones have its address in them."""
+    """Return the row without the actor's name and the sandbox's name; old seeds contain the sandbox's address."""
     match row["type"]:
         case "SandboxOpened" | "LabStarted":
             return row | {"seed": None}
@@ -98,12 +101,15 @@ def without_score(row: Row) -> Row:
 
 
 def is_step(row: Row) -> bool:
-    """A step by its kind, a renewed lock, or a rebalance without changes; the same rule as in `journal_list.js`."""
+    """Return True if the row is a step: by its kind, a renewed lock, or a rebalance without changes.
+
+    The same rule is in `journal_list.js`.
+    """
     return _is_step(row["type"], row.__getitem__)
 
 
 def is_step_event(event: Event) -> bool:
-    """The same of an event that is no row yet."""
+    """Return True if an event is a step, by the rule of `is_step`."""
     return _is_step(type(event).__name__, lambda name: getattr(event, name))
 
 

@@ -1,4 +1,4 @@
-"""The journal of a sandbox in memory."""
+"""Journal of a sandbox in memory."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ KEEP_FACTS = 64  # that are no steps, also when they are older than the entries
 
 
 class Overrun(SandboxError):
-    """The reader is too far behind: entries before `first` are no longer in memory.  Take a fresh snapshot."""
+    """Error: the reader is too far behind; entries before `first` are no longer in memory.  Take a fresh snapshot."""
 
     def __init__(self, first: int) -> None:
         super().__init__(f"the journal's memory begins at event {first}")
@@ -24,11 +24,11 @@ class Overrun(SandboxError):
 
 
 class Journal:
-    """The newest entries in memory, bells for readers, and one sink for the files.
+    """Newest entries in memory, with bells for readers and one sink for the files.
 
-    The engine writes here and knows no reader.  A reader keeps its position and reads on from it; if it is too far
-    behind, it gets Overrun and takes a fresh snapshot.  `pace` returns the seconds in which the valve counts (the
-    machine's, not the sandbox's: the valve protects the machine).
+    The engine writes here without reference to readers.  A reader keeps its position and continues from there.  If
+    it is too far behind, it gets Overrun and takes a fresh snapshot.  `pace` returns the seconds in which the valve
+    counts: the machine's, not the sandbox's, because the valve protects the machine.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Journal:
         self.tracing = True  # off: facts only (a broker process without viewers)
 
     def write(self, event: Event, *, came: Position | None = None) -> int:
-        """Append; returns the seq, or that of the newest entry when the valve held a flow event back."""
+        """Append an event; return its seq, or that of the newest entry if the valve skipped a flow event."""
         now_ms = self._clock.now_ms()
         if type(event) in FLOW:
             if not self.tracing:
@@ -66,7 +66,7 @@ class Journal:
         return self._append(event, now_ms, came)
 
     def settle(self) -> None:
-        """Write what the valve holds back (before a keyframe, before sleep)."""
+        """Write the skipped ranges that the valve holds (before a keyframe, before sleep)."""
         now_ms = self._clock.now_ms()
         skipped = self._valve.drain(now_ms)
         if skipped is not None:
@@ -74,7 +74,7 @@ class Journal:
 
     @contextmanager
     def caused_by(self, seq: int) -> Iterator[None]:
-        """Entries written inside have the action `seq` as their cause."""
+        """Set the action `seq` as the cause of entries written inside the `with` block."""
         before, self.cause = self.cause, seq
         try:
             yield
@@ -82,7 +82,7 @@ class Journal:
             self.cause = before
 
     def since(self, seq: int) -> list[Entry]:
-        """Entries from `seq` on.  Raises Overrun when the oldest one in memory is newer."""
+        """Return the entries from `seq` on.  Raises Overrun if the oldest one in memory is newer."""
         first = self.first_in_memory
         if seq < first:
             raise Overrun(first)
@@ -90,11 +90,11 @@ class Journal:
 
     @property
     def held_from_ms(self) -> int | None:
-        """Since when the valve holds back what no entry names yet."""
+        """Time from which the valve holds skipped events that no entry contains yet; None if it holds none."""
         return self._valve.held_from_ms
 
     def tail(self) -> list[Entry]:
-        """All entries in memory, oldest first."""
+        """Return all entries in memory, oldest first."""
         return list(self._tail)
 
     @property
@@ -103,7 +103,7 @@ class Journal:
 
     @property
     def memory_from_ms(self) -> int | None:
-        """When the oldest entry in memory was written; None before the first."""
+        """Time of the oldest entry in memory; None before the first."""
         return self._tail[0].at_ms if self._tail else None
 
     def subscribe(self, bell: Callable[[], None]) -> None:
@@ -114,11 +114,11 @@ class Journal:
             self._bells.remove(bell)
 
     def keep_in(self, sink: Callable[[Entry], None] | None) -> None:
-        """Pass every entry to `sink` too (the segment writer)."""
+        """Set the `sink` that receives every entry too (the segment writer), or None."""
         self._sink = sink
 
     def ring(self) -> None:
-        """Signal news without an entry (a channel changed by no event)."""
+        """Signal a change without an entry, because a channel changed by no event."""
         for bell in self._bells:
             bell()
 

@@ -1,4 +1,4 @@
-"""The entries of the files from one keyframe to the next."""
+"""Entries in the journal's files from one keyframe to the next."""
 
 import re
 from collections.abc import Iterator
@@ -16,9 +16,9 @@ Line = tuple[int, str, bytes]  # seq, type
 
 
 def around(directory: Path, at: int) -> Iterator[Entry]:
-    """From the newest keyframe at or before event `at` to before the next one; nothing where none is kept.
+    """Yield the entries from the newest keyframe at or before event `at` to before the next one.
 
-    Entries of types that this version does not know are left out.
+    Yield none if no such keyframe exists.  Entries of types unknown to this version are omitted.
     """
     paths = segments(directory)
     for index in range(len(paths) - 1, -1, -1):
@@ -42,7 +42,7 @@ def _to_the_next(lines: list[Line], paths: list[Path]) -> Iterator[Entry]:
 
 
 def _lines(path: Path) -> list[Line]:
-    """Complete and readable ones; none of a segment deleted meanwhile."""
+    """Return the complete and readable lines; none of a segment deleted meanwhile."""
     try:
         whole = path.read_bytes().split(b"\n")[:-1]
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The shape of every event, read from the classes: for docs, golden schema, Spark and the browser."""
+"""Schema of every event, read from the classes: for docs, golden schema, Spark and the browser."""
 
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
@@ -12,7 +12,7 @@ CAME = "came"  # in a row of the files: turn and ms
 
 
 def describe() -> dict[str, Row]:
-    """Event name → {"kind": fact | flow, "fields": {name: type as text}}, in catalogue order."""
+    """Return event name → {"kind": fact | flow, "fields": {name: type as text}}, in catalogue order."""
     return {
         name: {
             "kind": "flow" if event in FLOW else "fact",
@@ -23,9 +23,10 @@ def describe() -> dict[str, Row]:
 
 
 def to_row(entry: Entry, *, longs_as_text: bool) -> Row:
-    """One flat JSON-ready row.  `longs_as_text` for browsers, where a number has only 53 bits.
+    """Return an entry as one flat row of JSON values.
 
-    A field with a default came to its event later: at that value it is left out, as in the journals before.
+    `longs_as_text` is for browsers, where a number has only 53 bits.  A field with a default was added to its event
+    later; at that value it is omitted, as in older journals.
     """
     event: Any = entry.event  # a NamedTuple
     name = type(event).__name__
@@ -44,7 +45,7 @@ def to_row(entry: Entry, *, longs_as_text: bool) -> Row:
 
 
 def from_row(row: Row) -> Entry:
-    """The entry of a row (with numbers for longs).  Raises CorruptRecord."""
+    """Return the entry of a row (with numbers for longs).  Raises CorruptRecord if it is no entry."""
     try:
         kind: Any = BY_NAME[row["type"]]
         values = {name: _frozen(row[name]) for name in kind._fields if name in row or name not in kind._field_defaults}
@@ -55,7 +56,7 @@ def from_row(row: Row) -> Entry:
 
 
 @cache
-def _hints(name: str) -> dict[str, Any]:
+def _hints(name: str) -> dict[str, object]:
     return get_type_hints(BY_NAME[name], include_extras=True)
 
 

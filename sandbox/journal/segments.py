@@ -1,6 +1,7 @@
-"""The journal on disk: NDJSON, one entry a line, in segments named by their first seq (20 digits).
+"""Journal on disk: NDJSON, one entry per line, in segments named by their first seq (20 digits).
 
-A reader uses complete lines only, so it may follow the open segment by (segment, byte); nothing is sealed or renamed.
+A reader uses complete lines only, so it may follow the open segment by (segment, byte).  No segment is sealed or
+renamed.
 """
 
 from collections import deque
@@ -20,9 +21,9 @@ SEQ_JUMP = 10_000  # after a crash numbering continues at the next multiple, so 
 
 
 class SegmentWriter:
-    """Appends entries; over `limit_bytes` the oldest segment is deleted.
+    """Writer of the journal's segments; above `limit_bytes` it deletes the oldest segment, but never the newest.
 
-    `trimmed(first_seq)` is called after that; the newest segment is never deleted.
+    After a deletion, `trimmed_to` is the first seq that is still stored.
     """
 
     def __init__(self, directory: Path, *, segment_bytes: int = SEGMENT_BYTES, limit_bytes: int | None = None) -> None:
@@ -38,7 +39,7 @@ class SegmentWriter:
         directory.mkdir(parents=True, exist_ok=True)
 
     def append(self, entry: Entry) -> None:
-        """Queue the entry; now and then all queued ones are written.  Raises OSError as `flush` does."""
+        """Queue an entry; write all queued ones when they are large enough.  Raises OSError as `flush` does."""
         line = line_of(entry)
         self._waiting.append((entry.seq, line))
         self._waiting_bytes += len(line)
@@ -46,7 +47,7 @@ class SegmentWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Pass everything to the operating system.  Raises OSError when the disk refuses; nothing is dropped."""
+        """Pass all queued entries to the operating system.  Raises OSError if the disk refuses; no entry is dropped."""
         while self._waiting:
             seq, first = self._waiting[0]
             if self.file is None or (self._file_bytes and self._file_bytes + len(first) > self._segment_bytes):
@@ -60,7 +61,7 @@ class SegmentWriter:
             self._total_bytes += size
 
     def _that_fit(self) -> tuple[list[bytes], int]:
-        """The next lines that fit the open segment, one at least, and their bytes."""
+        """Return the next lines that fit the open segment, at least one, and their bytes."""
         lines: list[bytes] = []
         size = 0
         for _, line in self._waiting:
@@ -71,7 +72,7 @@ class SegmentWriter:
         return lines, size
 
     def _write(self, data: bytes) -> None:
-        """All of it, or nothing: a partial write on a full disk is truncated away."""
+        """Write all data or none: a partial write on a full disk is truncated."""
         assert self.file is not None
         done = 0
         try:
@@ -86,7 +87,7 @@ class SegmentWriter:
         self._close_file()
 
     def abandon(self) -> None:
-        """Close as after a crash: entries not flushed are lost."""
+        """Close as after a crash: entries that were not flushed are lost."""
         self._waiting.clear()
         self._waiting_bytes = 0
         self._close_file()
@@ -118,17 +119,17 @@ class SegmentWriter:
 
 
 def line_of(entry: Entry) -> bytes:
-    """The entry as it stands in the files."""
+    """Return the entry as a line of the files."""
     return orjson.dumps(to_row(entry, longs_as_text=False), option=orjson.OPT_APPEND_NEWLINE, default=_plain)
 
 
 def segments(directory: Path) -> list[Path]:
-    """All segments, oldest first."""
+    """Return the paths of all segments, oldest first."""
     return sorted(directory.glob("*.ndjson")) if directory.is_dir() else []
 
 
 def rows_since(directory: Path, seq: int) -> Iterator[Row]:
-    """Rows from `seq` on, complete lines only."""
+    """Yield the rows from `seq` on, of complete lines only."""
     paths = segments(directory)
     for index, path in enumerate(paths):
         if index + 1 < len(paths) and int(paths[index + 1].stem) <= seq:
@@ -142,14 +143,14 @@ def rows_since(directory: Path, seq: int) -> Iterator[Row]:
 
 
 def lines(directory: Path) -> Iterator[bytes]:
-    """All complete lines, oldest first; segments deleted meanwhile are skipped."""
+    """Yield all complete lines, oldest first; segments deleted meanwhile are skipped."""
     for path in segments(directory):
         with suppress(FileNotFoundError), path.open("rb") as file:
             yield from (line for line in file if line.endswith(b"\n"))
 
 
 def lines_back(directory: Path, seq: int) -> Iterator[bytes]:
-    """Complete lines, newest first, of all segments that begin below `seq`; segments deleted meanwhile are skipped."""
+    """Yield complete lines, newest first, of all segments that begin below `seq`; deleted segments are skipped."""
     for path in reversed(segments(directory)):
         if int(path.stem) < seq:
             try:
@@ -160,13 +161,13 @@ def lines_back(directory: Path, seq: int) -> Iterator[bytes]:
 
 
 def first_seq(directory: Path) -> int | None:
-    """The oldest seq still on disk."""
+    """Return the oldest seq on disk; None if there is none."""
     paths = segments(directory)
     return int(paths[0].stem) if paths else None
 
 
 def last_seq(directory: Path) -> int | None:
-    """The newest seq on disk, of complete lines only, as a writer may be active.  None when there is none."""
+    """Return the newest seq of a complete line on disk, as a writer may be active; None if there is none."""
     for path in reversed(segments(directory)):
         try:
             _, seq = _last_whole(path.read_bytes())
@@ -178,7 +179,7 @@ def last_seq(directory: Path) -> int | None:
 
 
 def mend_tail(directory: Path) -> int | None:
-    """Remove an incomplete last line; returns the last seq on disk, None when there is none."""
+    """Remove an incomplete last line; return the last seq on disk, None if there is none."""
     for path in reversed(segments(directory)):
         data = path.read_bytes()
         whole, seq = _last_whole(data)
@@ -192,7 +193,7 @@ def mend_tail(directory: Path) -> int | None:
 
 
 def _last_whole(data: bytes) -> tuple[int, int | None]:
-    """End of the last complete line, and its seq."""
+    """Return the end of the last complete line and its seq; 0 and None without one."""
     whole = data.rfind(b"\n") + 1
     if not whole:
         return 0, None

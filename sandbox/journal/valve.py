@@ -1,4 +1,4 @@
-"""The valve: above a rate limit, flow events are stored as ranges instead of one by one."""
+"""Valve of the journal: above a rate limit, flow events are stored as ranges instead of one by one."""
 
 from sandbox.journal.events import Event, FlowSkipped, MessagesConsumed, MessagesStored, PullAnswered
 
@@ -8,7 +8,7 @@ REOPEN_AFTER_S = 1.0  # without events over the limit for this long, the valve o
 
 
 class Valve:
-    """Counts flow events per second; while closed, folds them into the ranges of one `FlowSkipped`."""
+    """Rate limit of flow events; while closed, it merges them into the ranges of one `FlowSkipped`."""
 
     def __init__(self, per_s: int | None) -> None:
         self._per_s = per_s  # None: never closes (courses have a message limit instead)
@@ -22,7 +22,7 @@ class Valve:
         self._others = 0
 
     def admits(self, event: Event, now_s: float, now_ms: int) -> bool:
-        """Return whether this flow event may be written; if not, its range has been recorded."""
+        """Return True if this flow event may be written; if not, its range has been recorded."""
         if self._per_s is None:
             return True
         if now_s - self._second >= REOPEN_AFTER_S:
@@ -38,17 +38,17 @@ class Valve:
 
     @property
     def held_from_ms(self) -> int | None:
-        """Since when events are held back that no `FlowSkipped` names yet."""
+        """Time from which skipped events are held that no `FlowSkipped` contains yet; None if there are none."""
         return self._from_ms if self._stored or self._pulled or self._consumed or self._others else None
 
     def take_skipped(self, now_ms: int) -> FlowSkipped | None:
-        """Return and clear the skipped ranges, once the valve is open again; None when there are none."""
+        """Return and clear the skipped ranges, once the valve is open again; None if there are none."""
         if self.closed or self.held_from_ms is None:
             return None
         return self.drain(now_ms)
 
     def drain(self, now_ms: int) -> FlowSkipped | None:
-        """Return and clear the ranges skipped so far, in any state of the valve; None when there are none."""
+        """Return and clear the ranges skipped so far, in any state of the valve; None if there are none."""
         if self.held_from_ms is None:
             return None
         skipped = FlowSkipped(

@@ -1,1 +1,1 @@
-"""Clock, random numbers, ids and the exception tree: used by all other packages."""
+"""Clock, random numbers, ids and the exception tree, used by all other packages."""

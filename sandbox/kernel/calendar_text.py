@@ -1,6 +1,6 @@
 """Dates and times as text: names of index files, the hour of deletion, texts for administrators.
 
-`utc_offset_minutes` is the time zone; the current time is never read here.
+`utc_offset_minutes` is the time zone.  This module never reads the current time.
 """
 
 FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_999
@@ -14,7 +14,7 @@ def hour_of_day(at_ms: int, utc_offset_minutes: int) -> int:
 
 
 def stamp(at_ms: int, utc_offset_minutes: int) -> str:
-    """`yyyyMMddHHmmssSSS`, as index files are named."""
+    """Return `yyyyMMddHHmmssSSS`, the form of index file names."""
     days, rest = divmod(at_ms + utc_offset_minutes * 60_000, _DAY_MS)
     year, month, day = _civil(days)
     seconds, millis = divmod(rest, 1000)
@@ -22,7 +22,7 @@ def stamp(at_ms: int, utc_offset_minutes: int) -> str:
 
 
 def _civil(days: int) -> tuple[int, int, int]:
-    """Year, month and day of a number of days since 1970-01-01 (H. Hinnant's `civil_from_days`)."""
+    """Return year, month and day of a number of days since 1970-01-01 (H. Hinnant's `civil_from_days`)."""
     days += 719_468
     era, of_era = divmod(days, 146_097)
     year_of_era = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365

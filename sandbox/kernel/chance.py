@@ -8,10 +8,10 @@ T = TypeVar("T")
 
 
 class Chance:
-    """Random numbers of one actor.  `fork` gives another actor numbers of its own.
+    """Random numbers of one actor.  `fork` returns independent numbers for another actor.
 
-    A fork depends on the seed and its name only, not on how many numbers were drawn before, so adding an actor does not
-    change what the others draw.
+    A fork depends only on the seed and its name, not on the numbers drawn before.  So adding an actor does not
+    change the numbers of others.
     """
 
     def __init__(self, seed: int | str) -> None:

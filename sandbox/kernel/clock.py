@@ -1,4 +1,4 @@
-"""The clock, passed down as a value.
+"""Clock of the engine, passed down as a value.
 
 `Clock` is the interface; `ScaledClock` implements it on any asyncio-like loop, real or simulated.  Only this module
 reads a loop's time, and only here seconds have no unit in their names.
@@ -18,12 +18,12 @@ DUE_PER_TURN = 512  # timers run in one loop turn; the rest waits, so that a fas
 
 
 def wall_ms() -> int:
-    """The machine's time in ms.  Only for code that makes a clock; other code gets a clock."""
+    """Return the machine's time in ms.  Only for code that creates a clock; other code receives a clock."""
     return time.time_ns() // 1_000_000
 
 
 class TimerHandle(Protocol):
-    """A pending call; `when` is in `monotonic` seconds."""
+    """Pending call of a timer; `when` is in `monotonic` seconds."""
 
     when: float
 
@@ -31,7 +31,7 @@ class TimerHandle(Protocol):
 
 
 class Clock(Protocol):
-    """The only source of time for the engine."""
+    """Interface of the engine's only source of time."""
 
     def now_ms(self) -> int: ...
     def monotonic(self) -> float: ...
@@ -41,7 +41,7 @@ class Clock(Protocol):
 
 
 class Loop(Protocol):
-    """The methods of an asyncio loop that the clock needs; `sim.loop.SimLoop` has them too."""
+    """Interface of an asyncio loop as far as the clock needs it; `sim.loop.SimLoop` implements it too."""
 
     def time(self) -> float: ...
     def call_soon(self, callback: Callable[..., Any], *args: Any) -> Any: ...
@@ -50,7 +50,7 @@ class Loop(Protocol):
 
 
 class Timer:
-    """One entry of the clock's heap."""
+    """Entry of the clock's heap of timers."""
 
     __slots__ = ("_clock", "fn", "when")
 
@@ -66,10 +66,10 @@ class Timer:
 
 
 class ScaledClock:
-    """Virtual time: `rate` seconds per loop second.
+    """Clock with virtual time: `rate` virtual seconds per loop second.
 
-    All timers wait in a heap of the clock; the loop has one timer, for the earliest.  A change of rate re-arms that
-    timer only.  `now_ms` starts at `start_ms`.
+    All timers wait in a heap of the clock; the loop has one timer, for the earliest.  A change of rate re-arms only
+    that timer.  `now_ms` starts at `start_ms`.
     """
 
     def __init__(self, loop: Loop, *, start_ms: int, rate: float = 1.0) -> None:
@@ -93,7 +93,7 @@ class ScaledClock:
         return self._start_ms + int(self.monotonic() * 1000 + 1e-6)
 
     def ms_at(self, moment: float) -> int:
-        """The value of `now_ms` at a `monotonic` time: always the same number."""
+        """Return the value of `now_ms` at a `monotonic` time; the same time always gives the same number."""
         return self._start_ms + int(moment * 1000 + 1e-6)
 
     def monotonic(self) -> float:
@@ -102,7 +102,7 @@ class ScaledClock:
         return self._virtual_base + (self._loop.time() - self._real_base) * self._rate
 
     def set_rate(self, rate: float) -> None:
-        """0 pauses; 0.1 is slow motion; 60 is a minute per second."""
+        """Set the rate: 0 pauses, 0.1 is slow motion, 60 is a minute per second.  Ends a step."""
         if rate < 0:
             raise ValueError(f"rate must not be negative, got {rate}")
         self._rebase(self.monotonic())
@@ -118,7 +118,7 @@ class ScaledClock:
             self._arm()
 
     def step(self, seconds: float) -> None:
-        """Let `seconds` pass and pause again, as fast as the work allows."""
+        """Advance by `seconds` as fast as the work allows, then pause again."""
         if seconds < 0:
             raise ValueError(f"a step goes forward, got {seconds}")
         self.set_rate(0)
@@ -157,7 +157,7 @@ class ScaledClock:
         self._disarm()
 
     def forget_one(self) -> None:
-        """A timer was cancelled; clean the heap when most of it is cancelled."""
+        """Count a cancelled timer; clean the heap if most of its timers are cancelled."""
         self._cancelled += 1
         if self._cancelled > 64 and self._cancelled * 2 > len(self._timers):
             self._timers = [entry for entry in self._timers if entry[2].fn is not None]

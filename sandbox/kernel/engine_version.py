@@ -1,3 +1,3 @@
-"""The release of the engine: another one may run the same actions otherwise."""
+"""Release of the engine; another release may execute the same actions differently."""
 
 ENGINE = "0.1.0"  # as `queueviz.__version__`

@@ -1,4 +1,4 @@
-"""Every exception the engine raises deliberately.
+"""Exceptions that the engine raises deliberately.
 
 SandboxError
 ├── RemotingError
@@ -28,41 +28,41 @@ from typing import Any
 
 
 class SandboxError(Exception):
-    """The root.  Travels between processes with all it has."""
+    """Root of the exception tree.  Keeps all its attributes when it is pickled for another process."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (type(self), self.args, self.__dict__)
 
 
-def _again(kind: type[SandboxError], args: tuple[Any, ...], values: dict[str, Any]) -> SandboxError:
-    """Not by its constructor: what that was given is not kept."""
+def _again(kind: type[SandboxError], args: tuple[Any, ...], values: dict[str, object]) -> SandboxError:
+    """Recreate an error without its constructor, whose arguments are not kept."""
     made = kind.__new__(kind, *args)
     made.__dict__.update(values)
     return made
 
 
 class RemotingError(SandboxError):
-    """A command could not be exchanged."""
+    """Error of an exchange of commands."""
 
 
 class ConnectFailed(RemotingError):
-    """Nothing accepts connections at that address.  Try another address, or later."""
+    """Error: nothing accepts connections at that address.  Try another address, or later."""
 
 
 class SendTimeout(RemotingError):
-    """No answer in time.  The other side may or may not have executed the request."""
+    """Error: no answer in time.  The other side may or may not have executed the request."""
 
 
 class TooManyRequests(RemotingError):
-    """The limit of pending requests is reached.  Wait for answers before sending more."""
+    """Error: the limit of pending requests is reached.  Wait for answers before sending more."""
 
 
 class UnreadableAnswer(RemotingError):
-    """An answer came, but its header or body does not fit the request.  Repeating the request will not help."""
+    """Error: an answer whose header or body does not fit the request.  Repeating the request does not help."""
 
 
 class BrokerRefused(SandboxError):
-    """The other side answered `code` (see `remoting.codes.ResponseCode`) with `remark`."""
+    """Error: the other side answered `code` (see `remoting.codes.ResponseCode`) with `remark`."""
 
     def __init__(self, code: int, remark: str = "") -> None:
         super().__init__(f"code {int(code)}: {remark}")
@@ -71,29 +71,30 @@ class BrokerRefused(SandboxError):
 
 
 class NotKnownThere(BrokerRefused):
-    """The other side's release does not know the request (code 3).  Continue without its answer."""
+    """Error: the server's release does not support the request (code 3).  Continue without its answer."""
 
 
 class ClientError(SandboxError):
-    """Wrong use of the client library, or its configuration does not allow the call."""
+    """Error: wrong use of the client library, or its configuration does not allow the call."""
 
 
 class StoreError(SandboxError):
-    """A store directory cannot be used as requested."""
+    """Error: a store directory cannot be used as requested."""
 
 
 class CorruptRecord(StoreError):
-    """Bytes on disk are not a record, queue unit or index entry.  Run `mqstore verify`."""
+    """Error: bytes on disk are not a record, queue unit or index entry.  Run `mqstore verify`."""
 
 
 class StoreFull(StoreError):
-    """The disk, or the limit that stands for it, is full.  Delete files or raise the limit."""
+    """Error: the disk, or the limit on its size, is full.  Delete files or raise the limit."""
 
 
 class TablesDamaged(StoreError):
-    """Tables of a broker cannot be read, nor their backups.  Restore the files, or accept the loss of the tables.
+    """Error: tables of a broker and their backups cannot be read.
 
-    `reads`: a `store.json_files.TableRead` for each; the message names the files.
+    Restore the files, or accept the loss of the tables.  `reads`: a `store.json_files.TableRead` for each; the
+    message names the files.
     """
 
     def __init__(self, reads: tuple[Any, ...]) -> None:
@@ -102,28 +103,28 @@ class TablesDamaged(StoreError):
 
 
 class Locked(StoreError):
-    """Another process holds this directory.  Stop it, or choose another directory."""
+    """Error: another process uses this directory.  Stop it, or choose another directory."""
 
 
 class ProtocolViolation(SandboxError):
-    """Bytes that are no frame.  End the connection: the position of the next frame is unknown.
+    """Error: bytes that are no frame.  End the connection: the position of the next frame is unknown.
 
-    `request_code`: from the header, where it can be read.
+    `request_code`: from the header, if it can be read.
     """
 
     request_code: int | None = None
 
 
 class FrameTooLarge(ProtocolViolation):
-    """A frame, or the header of one, that is longer than the limit allows."""
+    """Error: a frame or its header is longer than the limit allows."""
 
 
 class BadRecording(SandboxError):
-    """A file that is not a recording, one of another version, damaged, or larger than a named limit."""
+    """Error: a file is no recording, has another version, is damaged, or exceeds a named limit."""
 
 
 class BadExpression(SandboxError):
-    """A filter expression that does not compile.  `at`: character position from 0."""
+    """Error: a filter expression does not compile.  `at`: character position from 0."""
 
     def __init__(self, message: str, at: int) -> None:
         super().__init__(f"{message} (character {at + 1})")
@@ -131,11 +132,11 @@ class BadExpression(SandboxError):
 
 
 class ActionRefused(SandboxError):
-    """An action cannot be carried out.
+    """Error: an action cannot be executed.
 
-    `status` is the HTTP status of the catalogue (422 field, 403 right, 404 unknown, 409 state, 429 limit, 503 asleep);
-    `message` and `hint` are whole sentences in English with `{names}` in them, filled by `values`, so that the web part
-    can translate and join them.
+    `status` is the HTTP status of the catalogue (422 field, 403 right, 404 unknown, 409 state, 429 limit, 503
+    asleep).  `message` and `hint` are whole sentences in English with `{names}` in them, filled by `values`, so that
+    the web part can translate and join them.
     """
 
     def __init__(
@@ -160,4 +161,4 @@ class ActionRefused(SandboxError):
 
 
 class EngineBusy(SandboxError):
-    """The engine did not answer within the time a page may wait.  Try again in a moment."""
+    """Error: the engine did not answer within the time a page may wait.  Try again in a moment."""

@@ -5,33 +5,33 @@ import time
 
 
 def client_id(ip: str, instance: str, unit: str = "") -> str:
-    """`ip@instance[@unit]` (spec client-behaviour 1.1)."""
+    """Return the client id `ip@instance[@unit]` (spec client-behaviour 1.1)."""
     return f"{ip}@{instance}@{unit}" if unit else f"{ip}@{instance}"
 
 
 def instance_name(pid: int, nanos: int) -> str:
-    """`pid#nanoTime`: used by clustering consumers and all producers instead of DEFAULT."""
+    """Return the instance name `pid#nanoTime`: clustering consumers and all producers use it instead of DEFAULT."""
     return f"{pid}#{nanos}"
 
 
 def random_uuid(drawn: int) -> str:
-    """A version 4 UUID from a random number below 2**128."""
+    """Return a version 4 UUID from a random number below 2**128."""
     bits = drawn & ~(0xF000 << 64 | 0xC000 << 48) | 0x4000 << 64 | 0x8000 << 48
     text = f"{bits:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def month_start_ms(now_ms: int) -> int:
-    """The first millisecond of the month of `now_ms`, in UTC."""
+    """Return the first millisecond of the month of `now_ms`, in UTC."""
     day = time.gmtime(now_ms // 1000)
     return calendar.timegm((day.tm_year, day.tm_mon, 1, 0, 0, 0)) * 1000
 
 
 class UniqueKeys:
-    """Creates the UNIQ_KEY of every message.  RocketMQ: `MessageClientIDSetter` (spec store-format 3).
+    """Generator of the UNIQ_KEY of every message.  RocketMQ: `MessageClientIDSetter` (spec store-format 3).
 
-    Hex of address (4), pid (2), class-loader hash (4; here the client's number), milliseconds since the start of the
-    month (4) and a counter (2): 32 characters.
+    A key has 32 characters: the hex of address (4), pid (2), class-loader hash (4; here the client's number),
+    milliseconds since the start of the month (4) and a counter (2).
     """
 
     def __init__(self, ip: bytes, pid: int, loader: int) -> None:

@@ -1,7 +1,7 @@
-"""Reads fastjson's output, which is nearly JSON (spec store-format 10, observed 1.1.2).
+"""Parser of fastjson's output, which is nearly JSON (spec store-format 10, observed 1.1.2).
 
-Beside JSON it has maps with unquoted numbers as keys, `{0:12}`, with objects as keys, `{{"queueId":2}:7}`, and
-`{"$ref":"$.a[0]"}` for a value written before.  It is only read: every RocketMQ accepts strict JSON.
+In addition to JSON it has maps with unquoted numbers as keys, `{0:12}`, with objects as keys, `{{"queueId":2}:7}`,
+and `{"$ref":"$.a[0]"}` for a value written before.  This module only reads: every RocketMQ accepts strict JSON.
 """
 
 import json
@@ -20,7 +20,7 @@ _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d{1,9})\]|\[(?:'([^']*)'|\"([^\"]*)\")\]"
 
 
 class LooseJsonError(ValueError):
-    """The text is not fastjson's, or exceeds a limit.  `position` counts characters."""
+    """Error: the text is not fastjson's, or exceeds a limit.  `position` counts characters."""
 
     def __init__(self, what: str, position: int) -> None:
         super().__init__(f"{what} at character {position}")
@@ -28,7 +28,7 @@ class LooseJsonError(ValueError):
 
 
 def loads(text: str | bytes) -> Any:
-    """The value in `text`; every map has `str` keys, an object used as key becomes its canonical JSON text.
+    """Return the value in `text`; every map has `str` keys, an object used as key becomes its canonical JSON text.
 
     A reference becomes the same object as its target.  A reference to a value that contains a reference is refused,
     which excludes cycles and values that grow exponentially when traversed.
@@ -45,7 +45,7 @@ def loads(text: str | bytes) -> Any:
 
 
 def canonical(value: Any) -> str:
-    """The unique JSON text of a value: no blanks, keys sorted.  Used for object keys of a map."""
+    """Return the unique JSON text of a value: no blanks, keys sorted.  Used for object keys of a map."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -82,7 +82,7 @@ def _containers(holder: Any) -> list[Any]:
 
 
 class _Reader:
-    """Parses the text once, left to right."""
+    """Parser of the text, in one pass from left to right."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -112,8 +112,8 @@ class _Reader:
             return _WORDS[word[0]]
         return self._number()
 
-    def _object(self, depth: int) -> dict[str, Any]:
-        result: dict[str, Any] = {}
+    def _object(self, depth: int) -> dict[str, object]:
+        result: dict[str, object] = {}
         if self._took("}"):
             return result
         while True:
@@ -179,7 +179,7 @@ class _Reader:
 
 
 class _References:
-    """Replaces every `{"$ref": path}` by the value at the path."""
+    """Replacement of every `{"$ref": path}` by the value at the path."""
 
     def __init__(self, root: Any) -> None:
         self._root = root

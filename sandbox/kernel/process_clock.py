@@ -1,4 +1,4 @@
-"""The clock of one process that can be stopped (SIGSTOP) while time goes on."""
+"""Clock of one process that can be stopped (SIGSTOP) while time continues."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from sandbox.kernel.clock import Clock, TimerHandle
 
 
 class ProcessTimer:
-    """A timer of the process.  While the process is stopped it may fall due and then waits; it can be cancelled."""
+    """Timer of the process.  If it is due while the process is stopped, it waits; it can be cancelled."""
 
     __slots__ = ("_fn", "_owner", "inner", "when")
 
@@ -32,9 +32,9 @@ class ProcessTimer:
 
 
 class ProcessClock:
-    """A `Clock` over another one.  Timers due while the process is stopped run in order when it continues.
+    """Clock of a process, based on another clock.  Timers due while it is stopped run in order when it continues.
 
-    Time itself does not stop: after `wake` the process sees how long it was stopped.
+    Time itself does not stop: after `wake` the process can measure how long it was stopped.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -60,7 +60,7 @@ class ProcessClock:
             timer.cancel()
 
     async def going_on(self) -> None:
-        """Return at once, or when a stopped process continues: to be called after waiting for other processes."""
+        """Return at once, or when a stopped process continues.  Call it after waiting for other processes."""
         while self.stopped:
             await self.sleep(0)
 
@@ -68,11 +68,11 @@ class ProcessClock:
         self.stopped = True
 
     def wake(self) -> None:
-        """Continue; the owner first handles what arrived meanwhile, then calls `ring_late`."""
+        """Continue; the owner then handles what arrived meanwhile, and calls `ring_late`."""
         self.stopped = False
 
     def ring_late(self) -> None:
-        """Run the timers that fell due meanwhile."""
+        """Run the timers that became due while the process was stopped."""
         late, self.late = self.late, []
         for timer in late:
             timer.ring()

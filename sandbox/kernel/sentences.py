@@ -1,10 +1,10 @@
-"""Sentences as declared beside what they describe; the site translates them and fills in the fields they name."""
+"""Sentences declared next to the events and actions they describe; the site translates them and fills in the fields."""
 
 from typing import NamedTuple
 
 
 class Plural(NamedTuple):
-    """Two forms of a sentence; field `by` counts, a list by its length."""
+    """Singular and plural of a sentence; field `by` is the number, or a list whose length counts."""
 
     by: str
     one: str

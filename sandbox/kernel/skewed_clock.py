@@ -1,4 +1,4 @@
-"""The clock of a machine whose wall clock is wrong."""
+"""Clock of a machine whose wall clock is wrong."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -7,7 +7,7 @@ from sandbox.kernel.clock import Clock, TimerHandle
 
 
 class SkewedClock:
-    """A `Clock` over another one: `now_ms` is wrong by `skew_ms`, durations and timers are right."""
+    """Clock whose `now_ms` is wrong by `skew_ms`; its durations and timers are right."""
 
     def __init__(self, clock: Clock, skew_ms: int = 0) -> None:
         self._clock = clock

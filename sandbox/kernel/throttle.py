@@ -1,13 +1,13 @@
-"""At most so many at once, and so many a second in the long run."""
+"""Rate limit by token buckets: a burst at once, and a rate per second in the long run."""
 
 from collections import OrderedDict
 from math import inf
 
 
 class Throttle:
-    """A token bucket for each key, full at first.  `now_s` is the caller's monotonic time.
+    """Token bucket for each key, full at first.  `now_s` is the caller's monotonic time.
 
-    Of more than `keys` keys the one that was asked for longest ago is forgotten.
+    With more than `keys` keys, the one that was used longest ago is removed.
     """
 
     def __init__(self, per_s: float, burst: float = 1.0, *, keys: float = inf) -> None:
@@ -16,7 +16,7 @@ class Throttle:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # key → (left, when that was so)
 
     def take(self, now_s: float, key: str = "") -> bool:
-        """Take a token, where there is one."""
+        """Take a token; return False if none is left."""
         left = self._left(now_s, key)
         if left < 1:
             return False  # the bucket stays as it is: adding up small times would round
@@ -24,7 +24,7 @@ class Throttle:
         return True
 
     def wait_s(self, now_s: float, key: str = "") -> float:
-        """Take a token in any case; returns the seconds until it is there, 0 for now."""
+        """Take a token in any case; return the seconds until it is available, 0 for now."""
         left = self._left(now_s, key) - 1
         self._buckets[key] = left, now_s
         return max(0.0, -left / self.per_s)

@@ -1,1 +1,1 @@
-"""Guided labs: what to predict, to do, to see and to explain, and pure checks over the journal."""
+"""Guided labs: steps to predict, do, observe and explain, and pure checks of the journal."""

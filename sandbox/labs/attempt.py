@@ -1,6 +1,6 @@
-"""One attempt at a lab, folded from the journal's entries in their order; live and afterwards it comes out the same.
+"""Attempt at a lab, computed from the journal's entries in their order, live and afterwards with the same result.
 
-What the fold finds (`StepMet`, `LabFinished`) is an output: read again from a file, those entries change nothing.
+The attempt outputs `StepMet` and `LabFinished`.  When these entries are read from a file, they change nothing.
 """
 
 from typing import Any, Literal, NamedTuple
@@ -16,40 +16,41 @@ from sandbox.journal.events import (
     StepMet,
 )
 from sandbox.kernel.errors import ActionRefused
-from sandbox.labs.asked import Answer
+from sandbox.labs.affected_predictions import OTHER, TEXTS
 from sandbox.labs.evidence import Evidence
 from sandbox.labs.lab import Lab, Question, Step, Truth
-from sandbox.labs.marking import _
+from sandbox.labs.question_kinds import Answer
 from sandbox.labs.receipt import Receipt, Receipts
-from sandbox.labs.touched import OTHER, TEXTS
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict, ordered
 
 Part = Literal["predict", "say", "why"]
 Phase = Literal["predict", "do", "say", "why", "done"]
 
 CHECK_EVERY_MS = 1_000
-MOST_FACTS_CHECKED = 32  # of one CHECK_EVERY_MS: what follows from an action in its millisecond is looked at, too
-MOST_EVENTS = 200_000  # of one attempt, which are kept in memory; the same wherever it is folded
+MOST_FACTS_CHECKED = 32  # facts checked per CHECK_EVERY_MS: those in the same ms as an action are checked, too
+MOST_EVENTS = 200_000  # events of one attempt, which are kept in memory; the same limit live and afterwards
 FOR_STEPS, FOR_PREDICTIONS = 70, 30  # of 100: steps met; predictions given, right or not, or in an exam those right
 
-TOO_LONG = _("This attempt has {most} events, and no more are looked at.")
+TOO_LONG = _("This attempt has reached its limit of {most} events; later events are ignored.")
 WAITS_FOR = {
     "predict": _("Step {step} waits for your prediction."),
-    "say": _("Step {step} waits for what you saw."),
+    "say": _("Step {step} waits for your observation."),
     "why": _("Step {step} waits for your explanation."),
 }
 
 
 class Met(NamedTuple):
-    """A step's result; `text` names `values`.
+    """Result of a step; `text` has placeholders for `values`.
 
-    `truth` and `accurate`: of its prediction, opened now; None where it had none.  `at_ms`: of the sandbox's clock.
+    `truth` and `accurate`: of its prediction, which is now revealed; None if it had none.  `at_ms`: of the sandbox's
+    clock.
     """
 
     step: int
     seq: int
     text: str
-    values: dict[str, Any]
+    values: dict[str, object]
     rests_on: tuple[int, ...]
     given: Answer | None
     truth: Answer | None
@@ -58,7 +59,10 @@ class Met(NamedTuple):
 
 
 class Attempt:
-    """`step` counts from 1; `verdict` is about its open phase; `mistakes`: step, seq and verdict of wrong answers."""
+    """Attempt at a lab.
+
+    `step` counts from 1; `verdict` is about its open phase; `mistakes`: step, seq and verdict of wrong answers.
+    """
 
     def __init__(self, lab: Lab, seed: str, attempt: int, began: int, *, exam: bool = False) -> None:
         self.lab = lab
@@ -79,7 +83,7 @@ class Attempt:
         self._truth: Truth | None = None  # of its prediction
         self._checked_ms: int | None = None  # by the clock, not for a fact
         self._facts_checked = 0  # since then
-        self._shown: tuple[tuple[int, int], Verdict] | None = None  # entries and second → what a quiet while says
+        self._shown: tuple[tuple[int, int], Verdict] | None = None  # (entries, second), verdict without a new event
         self.phase: Phase = "do"
         self.verdict = Verdict.not_yet("")
         self._begin_step(began)
@@ -94,17 +98,17 @@ class Attempt:
 
     @property
     def is_too_long(self) -> bool:
-        """Nothing of it is looked at any more."""
+        """True if the attempt has too many events; later ones are ignored."""
         return self.evidence.count >= MOST_EVENTS
 
     @property
     def prediction(self) -> Answer | None:
-        """The prediction of the open step; sealed once given."""
+        """Prediction of the open step, sealed once given; None if none was given."""
         return self._given
 
     @property
     def can_be_touched(self) -> bool:
-        """A prediction is sealed, and what it is about has not happened yet."""
+        """True if a prediction is sealed and the step is not done yet, so that a teacher's action can affect it."""
         return self.phase == "do" and self._given is not None
 
     @property
@@ -115,75 +119,87 @@ class Attempt:
         return round(FOR_STEPS * len(self.met) / steps + FOR_PREDICTIONS * predicted)
 
     def verdict_at(self, now_ms: int) -> Verdict:
-        """To be shown: also while nothing happens, time goes on.  A step is met by an entry alone."""
+        """Return the verdict to show at `now_ms`, also if no event has occurred since.
+
+        Time alone never completes a step: only an entry does.
+        """
         if self.phase != "do" or self.open_step is None or now_ms - self.evidence.now_ms < CHECK_EVERY_MS:
             return self.verdict
         of = (self.evidence.count, now_ms // CHECK_EVERY_MS)
         if self._shown is None or self._shown[0] != of:
             with self.evidence.at(now_ms):
-                self._shown = (of, self.open_step.check(self.evidence))
+                self._shown = (of, self.open_step.look(self.evidence))
         return self.verdict if self._shown[1].is_met else self._shown[1]
 
     def take(self) -> list[Event]:
-        """Outcomes to be written into the journal, once each."""
+        """Return the outcomes to be written to the journal, each once."""
         outcomes, self._found = self._found, []
         return outcomes
 
-    # Before an answer is written: may it be?
+    # Checks before an answer is written.
 
     def check_answer(self, step: int, part: Part, value: str) -> Answer:
-        """Raises ActionRefused: another step or phase is open (409), or it cannot be read (422)."""
+        """Check and parse an answer.
+
+        Raises ActionRefused: 409 if another step or phase is open, 422 if the answer cannot be parsed.
+        """
         open_step = self.open_step
         if self.is_too_long:
             raise ActionRefused(
-                409, "This attempt has {most} events, and no more are looked at.", "Start over.", most=MOST_EVENTS
+                409,
+                "This attempt has reached its limit of {most} events; later events are ignored.",
+                "Start over.",
+                most=MOST_EVENTS,
             )
         if open_step is None or step < self.step:
-            raise ActionRefused(409, "Step {step} is done already.", "Start over to answer it again.", step=step)
+            raise ActionRefused(409, "Step {step} is already done.", "Start over to answer it again.", step=step)
         if step > self.step:
-            raise ActionRefused(409, "Step {step} opens later.", "Step {now} is open.", step=step, now=self.step)
+            raise ActionRefused(409, "Step {step} is not open yet.", "Step {now} is open.", step=step, now=self.step)
         if part != self.phase:
             if part == "predict":
                 raise ActionRefused(
-                    409, "The prediction of step {step} is sealed.", "It is opened when the step is met.", step=step
+                    409,
+                    "The prediction of step {step} is sealed.",
+                    "The prediction is revealed when the step is done.",
+                    step=step,
                 )
             raise ActionRefused(
-                409, "This question of step {step} is not open.", "Do what the step asks for first.", step=step
+                409, "This question of step {step} is not open.", "First do what the step asks for.", step=step
             )
         return _asked(open_step, part).kind.parse(value)
 
     def check_hint(self, step: int) -> int:
-        """The number of the next hint.  Raises ActionRefused (409)."""
+        """Return the number of the next hint.  Raises ActionRefused (409) if there is none."""
         if self.exam:
             raise ActionRefused(
                 409,
-                "This is an exam: there are no hints.",
+                "Exams have no hints.",
                 "Start lab {lab} in a new sandbox to practise.",
                 lab=self.lab.number,
             )
         if self.open_step is None or step != self.step:
-            raise ActionRefused(409, "Hints belong to the open step, {now}.", "", now=self.step)
+            raise ActionRefused(409, "Hints are available only for the open step, {now}.", "", now=self.step)
         taken = self.hints.get(step, 0)
         if taken >= len(self.open_step.hints):
             raise ActionRefused(409, "Step {step} has no more hints.", "", step=step)
         return taken + 1
 
     def check_restart(self) -> None:
-        """Raises ActionRefused (409)."""
+        """Raise ActionRefused (409) for an exam, which allows one attempt."""
         if self.exam:
             raise ActionRefused(
                 409,
-                "This is an exam: it has one attempt.",
+                "Exams allow one attempt.",
                 "Start lab {lab} in a new sandbox to practise.",
                 lab=self.lab.number,
             )
 
     def check_begin_again(self, step: int) -> None:
-        """Raises ActionRefused (409)."""
+        """Raise ActionRefused (409) unless the step is open with a sealed prediction."""
         if step != self.step or not self.can_be_touched:
-            raise ActionRefused(409, "No prediction of step {step} is sealed.", "", step=step)
+            raise ActionRefused(409, "Step {step} has no sealed prediction.", "", step=step)
 
-    # The fold.
+    # Processing of entries.
 
     def see(self, entry: Entry) -> None:
         event = entry.event
@@ -205,7 +221,10 @@ class Attempt:
             self._look(entry)
 
     def _is_time(self, entry: Entry) -> bool:
-        """Once in a while, and at facts: nothing may follow them for long, and their verdict would be an old one."""
+        """Return True if the step must be checked at this entry: at intervals, and at facts.
+
+        Facts are checked at once because nothing may follow them for long, and the verdict would be outdated.
+        """
         if self._checked_ms is None or entry.at_ms - self._checked_ms >= CHECK_EVERY_MS:
             self._checked_ms, self._facts_checked = entry.at_ms, 0
             return True
@@ -214,7 +233,7 @@ class Attempt:
 
     def _look(self, entry: Entry) -> None:
         assert self.open_step is not None
-        self.verdict = verdict = self.open_step.check(self.evidence)
+        self.verdict = verdict = self.open_step.look(self.evidence)
         if verdict.is_met:
             step, self._text = self.open_step, verdict
             self._truth = None if step.predict is None else step.predict.right(self.evidence)  # now: more may happen
@@ -251,7 +270,7 @@ class Attempt:
             self.verdict = Verdict.not_yet(TEXTS.get(fields["after"], OTHER), what=fields["what"], rests_on=[entry.seq])
 
     def _go_on(self, entry: Entry, after: Phase) -> None:
-        """To the next phase that this step has."""
+        """Open the next phase that this step has, or finish the step."""
         step = self.open_step
         assert step is not None
         order: tuple[tuple[Phase, bool], ...] = (

@@ -1,12 +1,14 @@
 """Evidence of one attempt, from the journal's entries alone, indexed as they are added.
 
-A check reads nothing else: facts, deliveries, actions.  `since` narrows an answer to entries after an event; by
-default that is the one with which the open step began (its prediction, if it has one).
+A check reads nothing else than facts, deliveries and actions.  `since` limits a result to entries after an event.
+The default is the event with which the open step began (its prediction, if it has one).
 """
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from sandbox.control.rights import is_by
@@ -22,8 +24,11 @@ from sandbox.journal.events import (
     PullSuspended,
     QueuesAssigned,
 )
+from sandbox.labs.verdict import Numbered
 
 E = TypeVar("E", bound=Event)
+T = TypeVar("T")
+R = TypeVar("R", bound=Numbered)
 
 NOT_KEPT = frozenset({Keyframe, MessagesConsumed, PullSuspended})
 """Frequent or large, and asked for by no check: what was delivered is in `deliveries`."""
@@ -33,7 +38,7 @@ Numbers = Mapping[str, Any]
 
 
 class Seen(NamedTuple, Generic[E]):
-    """An entry of one kind."""
+    """Journal entry with an event of one kind."""
 
     seq: int
     at_ms: int
@@ -42,7 +47,7 @@ class Seen(NamedTuple, Generic[E]):
 
 
 class Delivery(NamedTuple):
-    """One message as one listener finished it; `queue` is a key (`orders/broker-a/3`)."""
+    """Message that one listener finished; `queue` is a key (`orders/broker-a/3`)."""
 
     seq: int
     at_ms: int
@@ -57,7 +62,10 @@ class Delivery(NamedTuple):
 
 
 class Evidence:
-    """`now_ms`: the time of the newest entry; `began`: the seq with which the open step began."""
+    """Indexed entries of an attempt.
+
+    `now_ms`: the time of the newest entry; `began`: the seq with which the open step began.
+    """
 
     def __init__(self, numbers: Numbers, began: int = 0) -> None:
         self.numbers = numbers
@@ -73,7 +81,7 @@ class Evidence:
 
     @contextmanager
     def at(self, now_ms: int) -> Iterator[None]:
-        """As it looks at a later time, if nothing happens until then."""
+        """Set the time to `now_ms` inside the `with` block, as if no event occurred until then."""
         before, self.now_ms = self.now_ms, now_ms
         try:
             yield
@@ -98,30 +106,42 @@ class Evidence:
         elif isinstance(event, MemberStateChanged) and event.state == "starting":
             self._name(entry, event)
 
-    def of(self, kind: type[E], *, since: int | None = None) -> list[Seen[E]]:
-        """Entries of this kind, the oldest first; `since` 0: from the attempt's beginning."""
+    def of(self, kind: type[E], /, *, since: int | None = None, **fields: object) -> list[Seen[E]]:
+        """Return the entries of this kind, the oldest first; `since` 0: from the attempt's beginning.
+
+        `evidence.of(QueueTaken, group="clerks")` returns those whose event has these fields.
+        """
         assert kind not in NOT_KEPT, kind
-        first = self.began if since is None else since
+        entries = _after(self._entries.get(kind, ()), self.began if since is None else since)
+        has = _having(fields)
         return [
-            Seen(entry.seq, entry.at_ms, entry.cause, cast(E, entry.event))
-            for entry in self._entries.get(kind, ())
-            if entry.seq > first
+            Seen(entry.seq, entry.at_ms, entry.cause, cast(E, entry.event)) for entry in entries if has(entry.event)
         ]
 
-    def actions(self, name: str, *, since: int | None = None) -> list[Seen[ActionTaken]]:
-        """Carried out by the student; those of the lab's own setup, and of a teacher, are left out."""
+    def actions(self, name: str, /, *, since: int | None = None, **fields: object) -> list[Seen[ActionTaken]]:
+        """Return the student's actions with this name; those of the lab's own setup and of a teacher are omitted.
+
+        `evidence.actions("CrashActor", actor="left")` returns those with these fields.
+        """
         return [
             entry
-            for entry in self.of(ActionTaken, since=since)
-            if entry.event.action == name and entry.event.by != SETUP and not is_by(entry.event.by, "instructor")
+            for entry in self.of(ActionTaken, since=since, action=name)
+            if entry.event.by != SETUP
+            and not is_by(entry.event.by, "instructor")
+            and all(entry.event.fields.get(field) == value for field, value in fields.items())
         ]
 
-    def deliveries_of(self, group: str, *, since: int | None = None) -> list[Delivery]:
-        first = self.began if since is None else since
-        return [row for row in self.deliveries if row.seq > first and row.group == group]
+    def deliveries_of(self, group: str, /, *, since: int | None = None, **fields: object) -> list[Delivery]:
+        """Return the deliveries to a group, the oldest first: `evidence.deliveries_of("clerks", outcome="SUCCESS")`."""
+        has = _having({"group": group, **fields})
+        return [row for row in _after(self.deliveries, self.began if since is None else since) if has(row)]
+
+    def passed_s(self, at_ms: int) -> int:
+        """Return the whole seconds from `at_ms` until now."""
+        return (self.now_ms - at_ms) // 1000
 
     def assigned(self, group: str, topic: str) -> dict[str, Seen[QueuesAssigned]]:
-        """The newest assignment of each member that lives: client id → what it computed."""
+        """Return the newest assignment of each live member, by client id."""
         states = Counter((entry.event.client_id, entry.event.state) for entry in self.of(MemberStateChanged, since=0))
         dead = {
             client_id
@@ -136,23 +156,23 @@ class Evidence:
 
     @staticmethod
     def _has_another(states: Counter[tuple[str, str]], client_id: str) -> bool:
-        """Return whether several processes had the client id, and not all of them ended."""
+        """Return True if several processes had the client id, and not all of them ended."""
         begun = states[client_id, "starting"]
         return begun > 1 and states[client_id, "crashed"] + states[client_id, "stopping"] < begun
 
     def end(self, queue: str) -> int:
-        """The offset after the newest message of a queue."""
+        """Return the offset after the newest message of a queue."""
         return self._ends.get(queue, 0)
 
     def queues_of(self, topic: str) -> list[str]:
-        """Queues in which something was stored."""
+        """Return the keys of the topic's queues in which a message was stored."""
         return sorted(queue for queue in self._ends if queue.split("/")[0] == topic)
 
     def committed(self, group: str, queue: str) -> Seen[OffsetCommitted] | None:
         return self._commits.get((group, queue))
 
     def lag(self, group: str, topic: str) -> int:
-        """Messages stored and not committed."""
+        """Return the number of messages that are stored and not committed."""
         total = 0
         for queue in self.queues_of(topic):
             commit = self.committed(group, queue)
@@ -160,7 +180,7 @@ class Evidence:
         return total
 
     def clients(self, label: str) -> list[str]:
-        """The client ids of an actor's processes so far."""
+        """Return the client ids of an actor's processes so far."""
         return self._labels.get(label, [])
 
     def _add_deliveries(self, entry: Entry, event: MessagesConsumed) -> None:
@@ -182,7 +202,7 @@ class Evidence:
         ]
 
     def _name(self, entry: Entry, event: MemberStateChanged) -> None:
-        """A process belongs to the actor that the action named, or to the next of its copies."""
+        """Add a process to the actor that its action named, or to the next of that actor's copies."""
         action = next((taken.event for taken in self._entries.get(ActionTaken, ()) if taken.seq == entry.cause), None)
         if not isinstance(action, ActionTaken) or not action.fields.get("actor"):
             return
@@ -196,6 +216,29 @@ SETUP = "lab"
 """Who carries out the actions of a lab's setup."""
 
 
+def first(rows: Sequence[T]) -> T | None:
+    """Return the oldest row; None if `rows` is empty."""
+    return rows[0] if rows else None
+
+
+def last(rows: Sequence[T]) -> T | None:
+    """Return the newest row: `last(evidence.actions("StopActor"))`; None if `rows` is empty."""
+    return rows[-1] if rows else None
+
+
+def _after(rows: Sequence[R], seq: int) -> Sequence[R]:
+    """Return the rows after an event; `rows` are in the order of their seqs."""
+    return rows[bisect_right(rows, seq, key=lambda row: row.seq) :]
+
+
+def _having(fields: Mapping[str, object]) -> Callable[[object], bool]:
+    """Return a function that checks whether a row has these fields."""
+    if not fields:
+        return lambda row: True
+    read, values = attrgetter(*fields), tuple(fields.values())
+    return (lambda row: read(row) == values) if len(values) > 1 else (lambda row: read(row) == values[0])
+
+
 def queue_of(event: Any) -> str:
-    """The key of the queue an event is about."""
+    """Return the key of the event's queue."""
     return f"{event.topic}/{event.broker}/{event.queue_id}"

@@ -1,4 +1,4 @@
-"""Attempts graded from a journal: the same fold as live, and what the journal says was graded then."""
+"""Grading of attempts from a journal: computed again as live, and compared with the results in the journal."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -9,18 +9,22 @@ from sandbox.labs.catalogue import LABS
 
 
 class Graded(NamedTuple):
-    """`found`: derived again; `live`: what the journal has of it; `took_ms`: by step that is met, from its opening."""
+    """Graded attempt.  `replayed`: results computed again; `live`: results in the journal.
+
+    `took_ms`: for each completed step, the time since its opening.
+    """
 
     attempt: Attempt
-    found: tuple[StepMet | LabFinished, ...]
+    replayed: tuple[StepMet | LabFinished, ...]
     live: tuple[StepMet | LabFinished, ...]
     took_ms: tuple[int, ...]
 
 
 class AwakeTime:
-    """The time the sandbox was awake, in ms.  Its own clock stops while a student reads; its loop's clock does not.
+    """Time that the sandbox was awake, in ms, by the clock of its loop.
 
-    Only outside events have the loop's time; in a journal without it, the sandbox's clock alone counts.
+    The sandbox's own clock stops while a student reads; the loop's clock does not.  Only outside events have the
+    loop's time; in a journal without it, the sandbox's clock alone counts.
     """
 
     def __init__(self) -> None:
@@ -39,7 +43,7 @@ class AwakeTime:
 
 
 def grade(entries: Iterable[Entry]) -> list[Graded]:
-    """Every attempt of a journal, the oldest first; labs that this release does not know are left out."""
+    """Return every attempt of a journal, the oldest first; labs unknown to this release are omitted."""
     graded: list[Graded] = []
     attempt: Attempt | None = None
     outcomes: list[StepMet | LabFinished] = []
@@ -72,5 +76,5 @@ def grade(entries: Iterable[Entry]) -> list[Graded]:
 
 
 def best(graded: Iterable[Graded], lab: str) -> Graded | None:
-    """The attempt that counts."""
+    """Return the attempt of a lab with the highest score, or None."""
     return max((run for run in graded if run.attempt.lab.slug == lab), key=lambda run: run.attempt.score, default=None)

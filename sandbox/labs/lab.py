@@ -1,6 +1,7 @@
-"""A lab as a value: a setup, steps, and scripts that play it.
+"""Labs as values: a setup, steps, and scripts that play them.
 
-A step is predict → do and see → say → why.  Texts are marked for translation and name `numbers` in braces.
+A step has the phases predict → do and see → say → why.  Texts are marked for translation and contain `numbers` in
+braces.
 """
 
 from collections.abc import Callable
@@ -9,8 +10,8 @@ from typing import NamedTuple
 
 from sandbox.control.actions import Action
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Answer, Choice, EventClick, Kind
 from sandbox.labs.evidence import Evidence, Numbers
+from sandbox.labs.question_kinds import Answer, Choice, EventClick, Kind
 from sandbox.labs.script import Play
 from sandbox.labs.verdict import Verdict
 
@@ -26,7 +27,7 @@ class Truth(NamedTuple):
 
 
 class Misreading(NamedTuple):
-    """A usual wrong answer and its sentence; `fits` says whether this one was given."""
+    """Usual wrong answer with its sentence; `fits` returns True if the answer is this one."""
 
     text: str
     fits: Callable[[Evidence, Answer], bool]
@@ -34,7 +35,10 @@ class Misreading(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """`right` reads the truth from the evidence; `again`: the sentence after any other wrong answer."""
+    """Question of a step.
+
+    `right` reads the true answer from the evidence; `again`: the sentence for any other wrong answer.
+    """
 
     text: str
     kind: Kind
@@ -44,7 +48,7 @@ class Question:
 
     @property
     def options(self) -> tuple[tuple[str, str], ...]:
-        """Value and text of what may be chosen; empty of any other kind."""
+        """Values and texts of a choice; empty for any other kind of question."""
         return self.kind.options if isinstance(self.kind, Choice) else ()
 
     def judge(self, evidence: Evidence, answer: Answer) -> Verdict:
@@ -61,9 +65,10 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """`check` answers whether what is to be seen has happened.
+    """Step of a lab.
 
-    `watch`: what to look at, and `mark`: where that is on the board (`queue:broker-a:3`, `header:lag`, `member:A`).
+    `check` returns the verdict on whether the expected events have occurred; its texts may contain numbers of the
+    lab.  `watch`: what to look at; `mark`: its place on the Board (`queue:broker-a:3`, `header:lag`, `member:A`).
     `rate`: of the clock while the step waits.
     """
 
@@ -78,9 +83,13 @@ class Step:
     hints: tuple[str, ...] = ()
     rate: float = 1.0
 
+    def look(self, evidence: Evidence) -> Verdict:
+        """Return the verdict of `check`, filled with the numbers of the lab that its text contains."""
+        return self.check(evidence).filled(evidence.numbers)
+
 
 class WrongScript(NamedTuple):
-    """`sentence`: the text of the verdict with which it ends."""
+    """Script of a student with a misconception.  `sentence`: the text of the verdict with which it ends."""
 
     name: str
     misconception: str
@@ -90,9 +99,10 @@ class WrongScript(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Lab:
-    """`allowed`: names of the actions a student may take, beside those of the lab and of the clock.
+    """Guided lab.
 
-    `derive`: numbers that follow from the names of an attempt.
+    `allowed`: names of the actions that a student may take, in addition to those of labs and of the clock.
+    `derive`: numbers computed from the drawn ones.
     """
 
     slug: str
@@ -112,7 +122,10 @@ class Lab:
     derive: Callable[[Numbers], dict[str, object]] = lambda numbers: {}
 
     def numbers(self, seed: str, attempt: int) -> Numbers:
-        """The same seed and attempt give the same; another attempt has other names, so that nothing old is in it."""
+        """Return the numbers of an attempt, which depend on the seed and the attempt only.
+
+        Another attempt has other names, so that its topics and groups are new.
+        """
         drawn = self.draw(Chance(seed).fork(f"lab {self.slug} {attempt}"))
         if attempt > 1:
             drawn |= {name: f"{value}-{attempt}" for name, value in drawn.items() if name.partition("_")[0] in NAMES}
@@ -120,12 +133,12 @@ class Lab:
 
 
 def chosen(value: str) -> Callable[[Evidence, Answer], bool]:
-    """Make a check that is true for this option."""
+    """Return a function that checks whether the answer is this option."""
     return lambda evidence, answer: answer == value
 
 
 def shown(answer: Answer) -> str:
-    """An answer as its author wrote it."""
+    """Return an answer as text, as a student would write it."""
     if isinstance(answer, float):
         return f"{answer:.15g}"
     return answer if isinstance(answer, str) else ", ".join(answer)

@@ -1,4 +1,4 @@
-"""A run as the file of a lab: its setup, a step for each later action, scripts that play it, texts to be filled in."""
+"""Source file of a lab made from a run: its setup, a step per later action, scripts, and texts to be filled in."""
 
 import re
 from collections.abc import Iterable
@@ -6,28 +6,30 @@ from dataclasses import MISSING, fields, replace
 from typing import Any
 
 from sandbox.control.actions import Action, CreateTopic, ResetOffsets, StartConsumer, fields_of, name_of
+from sandbox.labs.lab_from_run import Later, SavedRun
+from sandbox.labs.placeholders import MARK
 from sandbox.labs.python_text import Call, call_of, literal, names_in
-from sandbox.labs.saved import Later, SavedRun
-from sandbox.labs.to_fill_in import MARK
 
 WAIT_MS_MAX = 600_000  # longer ones are cut: a lab is done in about ten minutes
 SHOWN_CHARS = 60  # of a value in a text
 ANSWER_MIN = 1  # of a step, besides its wait
 OF_SYSTEM = re.compile(r"%(RETRY|DLQ)%")
 
-HEAD = '''"""Lab {slug}, made from a board: what was done there is played again by `_solve`.
+HEAD = '''"""Lab {slug}, made from a board: what was done there is played again by `SOLUTION`.
 
 Replace every text that begins with {mark}; then `manage.py lab check` this file until it says nothing more.{notes}
 """
 
 from sandbox.control.actions import {actions}
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Number
 from sandbox.labs.evidence import Evidence, Numbers
-from sandbox.labs.lab import Lab, Question, Step, WrongScript
-from sandbox.labs.marking import _
+from sandbox.labs.lab import Lab, Question, Step
+from sandbox.labs.placeholders import carried_out, truth
+from sandbox.labs.question_kinds import Number
 from sandbox.labs.script import Hands
-from sandbox.labs.to_fill_in import carried_out, truth
+from sandbox.labs.script_acts import wait
+from sandbox.labs.solution import Solution, SolvedStep
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 
@@ -47,18 +49,18 @@ def _step_{number}(evidence: Evidence) -> Verdict:
 
 '''
 
-SCRIPTS = '''
-def _solve(hands: Hands) -> None:
-{solve}
+DONE = """
+def _do_{number}(hands: Hands) -> None:
+{body}
 
+"""
 
-def _nothing(hands: Hands) -> None:
-    """{mark}: do what students do who have the misconception."""
-    hands.predict(0)
-    hands.wait(60)
+SOLUTION = """
+SOLUTION = Solution(
+{steps}
+)
 
-
-'''
+"""
 
 STEP = """        Step(
             title=_("{mark}: the title of step {number}"),
@@ -87,13 +89,10 @@ LAB = """LAB = Lab(
 {allowed}
     steps=(
 {steps}    ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript(
-            "nothing",
-            "{mark}: the misconception",
-            _("{mark}: the sentence that answers it"),
-            _nothing,
+        SOLUTION.wrong("nothing", "{mark}: the misconception", _("{mark}: the sentence that answers it")).at(
+            1, do=wait(60), within_s=0
         ),
     ),
 )
@@ -101,7 +100,10 @@ LAB = """LAB = Lab(
 
 
 def lab_program(run: SavedRun) -> str:
-    """The text of a Python file.  Names of topics and groups are numbers of the lab, so a second attempt has others."""
+    """Return the text of the lab's Python file.
+
+    Names of topics and groups are numbers of the lab, so a second attempt has other names.
+    """
     names = _Names(run)
     setup = [call_of(action, names.in_setup) for action in run.setup]
     acts = [call_of(_repeatable(later.action), names.at(later)) for later in run.later]
@@ -133,11 +135,11 @@ def lab_program(run: SavedRun) -> str:
         steps=steps,
         allowed="\n".join(Call("frozenset", (Call("", allowed, "", "{}"),), "allowed=").lines(4, ",")),
     )
-    return head + checks + SCRIPTS.format(mark=MARK, solve="\n".join(_solve(run.later, acts))) + lab
+    return head + checks + _solution(run.later, acts) + lab
 
 
 class _Names:
-    """Names of topics and groups, as numbers of the lab: `topic`, `topic_2`, `group` and so on."""
+    """Names of topics and groups in a run, as numbers of the lab: `topic`, `topic_2`, `group` and so on."""
 
     def __init__(self, run: SavedRun) -> None:
         self._of: dict[tuple[str, str], str] = {}
@@ -154,7 +156,7 @@ class _Names:
         return self.rewritten(field, value, "n")
 
     def at(self, later: Later) -> Any:
-        """Moments are differences from that of the action."""
+        """Return the rewriting of fields for an action; times become differences from the action's time."""
 
         def rewrite(field: str, value: Any) -> str | None:
             if isinstance(value, int) and _is_moment(later.action, field):
@@ -165,7 +167,10 @@ class _Names:
         return rewrite
 
     def rewritten(self, field: str, value: Any, numbers: str) -> str | None:
-        """`numbers`: how they are called where it stands."""
+        """Return the source text of a field that is a known name, else None.
+
+        `numbers`: the variable with the lab's numbers.
+        """
         if field not in KINDS or not isinstance(value, str):
             return None
         plain = OF_SYSTEM.sub("", value)
@@ -182,7 +187,7 @@ KINDS = {"topic": "topic", "group": "group", "source_group": "group", "confirm":
 
 
 def _named(values: Any, field: str = "") -> Iterable[tuple[str, str]]:
-    """Kind and name of what an action's fields name, in their order."""
+    """Yield kind and name of the topics and groups in an action's fields, in order."""
     if isinstance(values, dict):
         for key, value in values.items():
             yield from _named(value, key)
@@ -201,14 +206,14 @@ def _is_moment(action: Action, field: str) -> bool:
 
 
 def _repeatable(action: Action) -> Action:
-    """Without what a preview showed: in another run it is another."""
+    """Return the action without values of its preview, which differ in another run."""
     if isinstance(action, ResetOffsets):
         return replace(action, expected=(), fingerprint=None, confirm=action.group)
     return action
 
 
-def _needed(action: Action) -> dict[str, Any]:
-    """The fields that say what it is about: those without a default, of texts and numbers."""
+def _needed(action: Action) -> dict[str, object]:
+    """Return the text and number fields without a default, which identify the action's subject."""
     values = {spec.name: getattr(action, spec.name) for spec in fields(action) if spec.default is MISSING}
     return {name: value for name, value in values.items() if isinstance(value, str | int | float)}
 
@@ -226,15 +231,20 @@ def _done(action: Action) -> str:
     return f"{MARK}: ask for what was done here, {name_of(action)}: {values}".replace("{", "{{").replace("}", "}}")
 
 
-def _solve(later: tuple[Later, ...], acts: list[Call]) -> Iterable[str]:
+def _solution(later: tuple[Later, ...], acts: list[Call]) -> str:
+    """Return the source of the solution: a function for each action, and a step that calls it."""
+    numbered = list(enumerate(zip(later, acts, strict=True), start=1))
+    done = "".join(DONE.format(number=number, body="\n".join(_done_in(step, act))) for number, (step, act) in numbered)
+    steps = "\n".join(f"    SolvedStep(predict=0, do=_do_{number}, say=0)," for number, _ in numbered)
+    return done + SOLUTION.format(steps=steps)
+
+
+def _done_in(step: Later, act: Call) -> list[str]:
     body = []
-    for step, act in zip(later, acts, strict=True):
-        body.append("    hands.predict(0)")
-        if step.waited_ms > 0:
-            cut = f"  # there it was {step.waited_ms / 1000:g} s" if step.waited_ms > WAIT_MS_MAX else ""
-            body.append(f"    hands.wait({min(step.waited_ms, WAIT_MS_MAX) / 1000:g}){cut}")
-        body += Call("hands.act", (act,)).lines(4)
-        body += ["    hands.see()", "    hands.say(0)"]
+    if step.waited_ms > 0:
+        cut = f"  # there it was {step.waited_ms / 1000:g} s" if step.waited_ms > WAIT_MS_MAX else ""
+        body.append(f"    hands.wait({min(step.waited_ms, WAIT_MS_MAX) / 1000:g}){cut}")
+    body += Call("hands.act", (act,)).lines(4)
     needs_numbers = any('n["' in line or "{n['" in line for line in body)
     return ["    n = hands.numbers", *body] if needs_numbers else body
 
@@ -245,7 +255,7 @@ def _minutes(later: tuple[Later, ...]) -> int:
 
 
 def _notes(run: SavedRun) -> str:
-    """Describe the differences from the board; empty if there are none."""
+    """Return a text about the differences from the Board; empty if there are none."""
     notes = ""
     if run.left_out:
         notes += f"\nLeft out, as they name what that run alone had: {', '.join(dict.fromkeys(run.left_out))}."

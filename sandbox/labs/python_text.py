@@ -1,4 +1,4 @@
-"""Values as Python source, in the form that a formatter leaves as it is."""
+"""Conversion of values to Python source, in the form that a formatter leaves unchanged."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields
@@ -14,8 +14,9 @@ Rewrite = Callable[[str, Any], str | None]
 
 
 class Call(NamedTuple):
-    """`name(…)`, or a tuple or dict where the name is empty; `items` in source, or further calls with what is before
-    them.
+    """Source of a call `name(…)`, or of a tuple or dict if the name is empty.
+
+    `items` are source texts or nested calls; `before` is text in front of the call.
     """
 
     name: str
@@ -29,7 +30,7 @@ class Call(NamedTuple):
         return f"{self.before}{self.name}{self.brackets[0]}{inside}{',' if is_single else ''}{self.brackets[1]}"
 
     def lines(self, indent: int, after: str = "") -> list[str]:
-        """On one line where it fits with what is `after` it, else an item a line."""
+        """Return the source lines: one line if it fits with the text `after`, else one line per item."""
         whole = " " * indent + self.on_one_line() + after
         if len(whole) <= WIDTH or not self.items:
             return [whole]
@@ -42,7 +43,7 @@ class Call(NamedTuple):
 
 
 def call_of(action: Action, rewrite: Rewrite, before: str = "") -> Call:
-    """Its class called with the fields that are not their defaults."""
+    """Return the constructor call of an action, with the fields that differ from their defaults."""
     items = []
     for spec in fields(action):
         value = getattr(action, spec.name)
@@ -62,7 +63,7 @@ def names_in(calls: Iterable[Call]) -> set[str]:
 def literal(value: object) -> str:
     """Return text or a number as a Python literal.
 
-    Text is in double quotes unless more of them than of single ones would have to be escaped.
+    Text has double quotes, unless it contains more double than single quotes.
     """
     if isinstance(value, str):
         text = repr(f'"{value}')[2:-1]  # with one of them in it, repr takes single quotes

@@ -1,4 +1,4 @@
-"""Receipts: proof that an answer is in the journal, by the journal's hash up to it."""
+"""Receipts: proof that an answer is in the journal, by a hash of the journal up to it."""
 
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -9,9 +9,10 @@ from sandbox.kernel.errors import ActionRefused
 
 
 class Receipt(NamedTuple):
-    """`digest`: SHA-256 in hex over the lines of the attempt's journal, up to and with this answer.
+    """Receipt of an answer.
 
-    `key`: what its sender calls it; blank where it has no name.
+    `digest`: SHA-256 in hex of the attempt's journal lines up to and including this answer.  `key`: the sender's
+    name for the answer; empty without one.
     """
 
     step: int
@@ -23,11 +24,11 @@ class Receipt(NamedTuple):
 
 
 class Receipts:
-    """Hashes the journal line by line; keeps what was received."""
+    """Receipts of an attempt, with the running hash of the journal."""
 
     def __init__(self) -> None:
         self._hash = sha256()
-        self._by_key: dict[str, tuple[int, dict[str, Any]]] = {}
+        self._by_key: dict[str, tuple[int, dict[str, object]]] = {}
         self.kept: list[Receipt] = []
 
     def add(self, entry: Entry) -> None:
@@ -37,13 +38,13 @@ class Receipts:
             self._by_key.setdefault(event.fields["key"], (entry.seq, event.fields))
 
     def seq_of(self, fields: dict[str, Any]) -> int | None:
-        """Return the seq of the `ActionTaken` of the answer with this key; None: not received yet.
+        """Return the seq of the `ActionTaken` of the answer with this key; None if it was not received yet.
 
-        Raises ActionRefused (409): this key is another answer's.
+        Raises ActionRefused (409) if the key belongs to another answer.
         """
         seq, known = self._by_key.get(fields.get("key", ""), (None, fields))
         if any(known[name] != fields[name] for name in ("lab", "step", "part", "value")):
-            raise ActionRefused(409, "Another answer was received with this key.", "Answer again.", field="key")
+            raise ActionRefused(409, "Another answer with this key was already received.", "Answer again.", field="key")
         return seq
 
     def digest(self) -> str:

@@ -1,42 +1,43 @@
-"""Restarts of a group's members one after another: the newest round of them, and what is wrong with it.
+"""Rolling restarts of a group's members: the newest round of them, and its mistakes.
 
-A lab that asks for one names its members in `one`, `two` and `three`.
+A lab that asks for a round names its members in `one`, `two` and `three`.
 """
 
 from typing import NamedTuple
 
 from sandbox.journal.events import ActionTaken
 from sandbox.labs.evidence import Evidence, Seen
-from sandbox.labs.marking import _
-from sandbox.labs.moves import Lives, Move, moves_since
+from sandbox.labs.queue_moves import Lives, Move, moves_since
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
-COUNTED_MS = 4_000  # longer than a handler of these labs works: what came again is finished by then
-UNREAD_MS = 5_000  # longer than any hand-over
+COUNTED_MS = 4_000  # longer than a handler of these labs takes: redelivered messages are finished by then
+UNREAD_MS = 5_000  # longer than any change of owner
 
 CRASHED = _(
-    "{one} was crashed, so all that it had not committed came again. This round is of clean stops: begin it again."
+    "{one} crashed, so all its uncommitted messages were redelivered. This round requires clean stops: begin the "
+    "round again."
 )
 TOGETHER = _(
     "{one} was still away when {other} was stopped: one member had all queues. Restart both, wait until they "
     "have queues, then begin again."
 )
 ALL = _(
-    "All members were away, and the messages of {topic} waited. That has few moves, and it is an outage. Restart "
-    "all, then stop one at a time."
+    "All members were down, and the messages of {topic} waited. That keeps moves low, but it is an outage. "
+    "Restart all, then stop one at a time."
 )
 HURRY = _(
-    "{one} was back and had not divided the queues yet when {other} was stopped. Wait until it has queues, then "
+    "{one} was running again but had not rebalanced when {other} was stopped. Wait until it has queues, then "
     "begin again."
 )
 UNREAD = _(
-    "With {strategy} {count} queues of {one} had no owner for {seconds} s, and their messages waited. Set a "
-    "strategy with which others take them, and restart all three again."
+    "With {strategy}, {count} queues of {one} had no owner for {seconds} s, and their messages waited. Set a "
+    "strategy that reassigns them to other members, and restart all three again."
 )
 
 
 class Round(NamedTuple):
-    """The stop of each member, by label, and what was wrong with one of them."""
+    """Round of restarts: the stop of each member by label, and the mistake in one of them."""
 
     stops: dict[str, Seen[ActionTaken]]
     mistake: Verdict | None
@@ -51,14 +52,17 @@ def labels_of(evidence: Evidence) -> tuple[str, ...]:
 
 
 def acts_on_members(evidence: Evidence) -> list[Seen[ActionTaken]]:
-    """Stops, crashes and restarts by the student in the open step, in order."""
+    """Return the student's stops, crashes and restarts in the open step, in order."""
     labels = labels_of(evidence)
     acts = [entry for name in ("StopActor", "CrashActor", "RestartActor") for entry in evidence.actions(name)]
     return sorted(entry for entry in acts if entry.event.fields["actor"] in labels)
 
 
 def newest_round(evidence: Evidence, lives: Lives) -> Round:
-    """After a mistake, or with the second stop of a member, another one begins once all are there."""
+    """Return the newest round of restarts.
+
+    After a mistake, or at the second stop of a member, a new round begins once all members are there.
+    """
     stops: dict[str, Seen[ActionTaken]] = {}
     mistake: Verdict | None = None
     for act in acts_on_members(evidence):
@@ -76,7 +80,7 @@ def newest_round(evidence: Evidence, lives: Lives) -> Round:
 
 
 def _too_early(evidence: Evidence, lives: Lives, stop: Seen[ActionTaken], away: list[str]) -> Verdict:
-    """Others were away when this one was stopped."""
+    """Return the verdict on a member's stop while other members were away."""
     label, other = stop.event.fields["actor"], away[0]
     if not all(lives.has_ended(member, stop.seq) for member in away):
         return Verdict.wrong(HURRY, one=other, other=label, rests_on=[stop.seq])
@@ -86,19 +90,19 @@ def _too_early(evidence: Evidence, lives: Lives, stop: Seen[ActionTaken], away: 
 
 
 def whole_round(evidence: Evidence, lives: Lives) -> Round | Verdict:
-    """The newest one, or what it lacks or has wrong."""
+    """Return the newest round, or a verdict on what it lacks or what is wrong with it."""
     n, labels, newest = evidence.numbers, labels_of(evidence), newest_round(evidence, lives)
     if newest.mistake is not None:
         return newest.mistake
     if not newest.stops:
-        return Verdict.not_yet(_("No member was stopped yet."))
+        return Verdict.not_yet(_("No member has been stopped yet."))
     moves = moves_since(evidence, lives, newest.began.seq)
     unread = _unread(evidence, lives, newest, moves)
     if unread is not None:
         return unread
     if len(newest.stops) < len(labels) or not lives.are_there(labels):
         return Verdict.not_yet(
-            _("{count} of {members} members were restarted and are back."),
+            _("{count} of {members} members have restarted and are running again."),
             members=len(labels),
             count=sum(lives.is_there(label) for label in newest.stops),
         )
@@ -106,19 +110,19 @@ def whole_round(evidence: Evidence, lives: Lives) -> Round | Verdict:
     if any(len(event.members) != len(labels) for event in divided) or (
         sum(len(event.queues) for event in divided) != n["queues"]
     ):
-        return Verdict.not_yet(_("The members have not all divided the queues anew."))
+        return Verdict.not_yet(_("Some members have not rebalanced yet."))
     if not are_counted(evidence, moves):
-        return Verdict.not_yet(_("Repetitions are being counted."))
+        return Verdict.not_yet(_("Redelivered messages are being counted."))
     return newest
 
 
 def are_counted(evidence: Evidence, moves: list[Move]) -> bool:
-    """Return whether all redeliveries because of the moves are counted by now: COUNTED_MS after the last one."""
+    """Return True if all redeliveries because of the moves are counted: COUNTED_MS after the last move."""
     return evidence.now_ms - max((move.at_ms for move in moves), default=0) >= COUNTED_MS
 
 
 def _unread(evidence: Evidence, lives: Lives, newest: Round, moves: list[Move]) -> Verdict | None:
-    """A queue waited for its owner to come back."""
+    """Return the verdict on a queue that waited for its owner's restart, or None."""
     n = evidence.numbers
     for label, stop in newest.stops.items():
         client_id = lives.process(label, stop.seq)

@@ -1,4 +1,4 @@
-"""The interface by which a script plays a lab as a simulated student."""
+"""Interface by which a script plays a lab as a simulated student."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -9,7 +9,7 @@ from sandbox.labs.evidence import Evidence, Numbers
 
 
 class Hands(Protocol):
-    """Plays the open step.  An answer is text or a number, as it is typed into the panel."""
+    """Interface of a script that plays the open step.  An answer is text or a number, as typed into the panel."""
 
     @property
     def numbers(self) -> Numbers: ...
@@ -17,13 +17,13 @@ class Hands(Protocol):
     def evidence(self) -> Evidence: ...
 
     def act(self, action: Action) -> int:
-        """Returns the seq of its ActionTaken."""
+        """Execute an action; return the seq of its ActionTaken."""
 
     def wait(self, seconds: float) -> None:
         """Wait this many seconds of the sandbox's clock."""
 
     def see(self, within_s: float = 180) -> None:
-        """Wait until what the open step asks for has happened, or the time is over."""
+        """Wait until the events that the open step expects have occurred, at most `within_s` seconds."""
 
     def predict(self, value: float | str) -> None: ...
     def say(self, value: float | str) -> None: ...
@@ -31,7 +31,7 @@ class Hands(Protocol):
     def hint(self) -> None: ...
 
     def read(self, channel: str) -> Any:
-        """Return the board's data: those of a live channel, without the sandbox's name."""
+        """Return the data of a live channel such as the Board's, without the sandbox's name."""
 
     def ask(self, question: Question) -> dict[str, Any]:
         """Return a page's answer to a question: the bytes of an entry, the path through an index."""
@@ -41,5 +41,5 @@ Play = Callable[[Hands], None]
 
 
 def nothing(hands: Hands) -> None:
-    """The empty script: the lab is open, and nothing is done."""
+    """Play the empty script: the lab is open, and the student does nothing."""
     hands.wait(60)

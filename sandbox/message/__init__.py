@@ -1,1 +1,1 @@
-"""Messages in memory and on disk."""
+"""Messages: their types, records, properties and filters, in memory and on disk."""

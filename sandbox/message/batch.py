@@ -1,7 +1,7 @@
-"""Many messages as one body: what SEND_BATCH_MESSAGE carries (spec store-format 2.8).
+"""Many messages as one body, the body of SEND_BATCH_MESSAGE (spec store-format 2.8).
 
-Each item is `size, magic 0, crc 0, flag, body length, body, properties length, properties`.
-RocketMQ: `MessageDecoder.encodeMessages`, `MessageBatch`.
+Each item is `size, magic 0, crc 0, flag, body length, body, properties length, properties`.  RocketMQ:
+`MessageDecoder.encodeMessages`, `MessageBatch`.
 """
 
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ def encode(items: Iterable[BatchItem]) -> bytes:
 
 
 def decode(data: bytes, most: int) -> list[BatchItem]:
-    """Every item of a batch body; of too many, one more than `most`.  Raises CorruptRecord when it is no batch."""
+    """Return the items of a batch body; of too many, one more than `most`.  Raises CorruptRecord if it is no batch."""
     items: list[BatchItem] = []
     at, end = 0, len(data)
     try:
@@ -55,7 +55,7 @@ def decode(data: bytes, most: int) -> list[BatchItem]:
 
 
 def join_properties(item: bytes, shared: bytes) -> bytes:
-    """The text stored for an item: its own properties, then those of the batch."""
+    """Return the property text to store for an item: its own properties, then those of the batch."""
     if item and shared and not item.endswith(_PAIR_END):
         return item + _PAIR_END + shared
     return item + shared

@@ -1,4 +1,4 @@
-"""Bodies compressed by the producer (spec store-format 2.7).  The broker never changes them."""
+"""Compression of bodies by the producer (spec store-format 2.7).  The broker never changes a body."""
 
 import zlib
 from collections.abc import Iterator
@@ -17,12 +17,12 @@ _NAMES = {bits.COMPRESSION_LZ4: "LZ4", bits.COMPRESSION_ZSTD: "ZSTD"}  # RocketM
 
 
 def compress(body: bytes) -> bytes:
-    """The body as a zlib stream; the record's sys flag then carries ZLIB_FLAGS."""
+    """Return the body as a zlib stream; the record's sys flag then has ZLIB_FLAGS."""
     return zlib.compress(body, LEVEL)
 
 
 def decompress_start(body: bytes, sys_flag: int, most: int) -> bytes:
-    """The first bytes of the original body, from at most `most` compressed ones.  Raises CorruptRecord."""
+    """Return the first bytes of the original body, from at most `most` compressed ones.  Raises CorruptRecord."""
     if not sys_flag & bits.COMPRESSED:
         return body[:most]
     try:
@@ -32,14 +32,17 @@ def decompress_start(body: bytes, sys_flag: int, most: int) -> bytes:
 
 
 class Unpacked(NamedTuple):
-    """The first bytes of a body and its length; `size` is None where it is longer than the given limit."""
+    """The first bytes of a body and its length; `size` is None if the body is longer than the given limit."""
 
     start: bytes
     size: int | None
 
 
 def measure(body: bytes, sys_flag: int, *, keep: int, most: int) -> Unpacked:
-    """Decompresses at most `most` bytes and a piece, and keeps only the first `keep`.  Raises CorruptRecord."""
+    """Return the first `keep` bytes and the length of the original body.  Raises CorruptRecord.
+
+    Decompression stops after the piece that passes `most` bytes.
+    """
     if not sys_flag & bits.COMPRESSED:
         return Unpacked(body[:keep], len(body))
     start, size = b"", 0
@@ -52,7 +55,7 @@ def measure(body: bytes, sys_flag: int, *, keep: int, most: int) -> Unpacked:
 
 
 def pieces(body: bytes, sys_flag: int, most: int) -> Iterator[bytes]:
-    """The original body, in pieces of at most 64 KiB if it is compressed.
+    """Yield the original body, in pieces of at most 64 KiB if it is compressed.
 
     Raises CorruptRecord for a body of more than `most` bytes, and for an unsupported type.
     """
@@ -68,7 +71,7 @@ def pieces(body: bytes, sys_flag: int, most: int) -> Iterator[bytes]:
 
 
 def decompress(body: bytes, sys_flag: int, most: int = MAX_PLAIN_BYTES) -> bytes:
-    """The original body.  Raises CorruptRecord as `pieces` does."""
+    """Return the original body.  Raises CorruptRecord as `pieces` does."""
     return b"".join(pieces(body, sys_flag, most)) if sys_flag & bits.COMPRESSED else body
 
 

@@ -1,4 +1,4 @@
-"""Which messages match a subscription, as far as a queue entry shows.
+"""Filters of messages by a subscription, as far as a queue entry allows.
 
 RocketMQ: `FilterAPI.buildSubscriptionData`, `ExpressionMessageFilter`.
 """
@@ -17,8 +17,8 @@ _SEPARATOR = "||"
 class MessageFilter(Protocol):
     """A filter that the store applies before it returns a message.
 
-    `codes` is the cheap check, on the queue entry: None lets every tags code pass.  `by_properties`: `wants` must be
-    called as well, which costs reading the record.
+    `codes` is the cheap check, on the queue entry: the matching tags codes, or None for all.  `by_properties`:
+    `wants` must be called as well, which costs reading the record.
     """
 
     @property
@@ -29,7 +29,7 @@ class MessageFilter(Protocol):
 
 
 class TagFilter(NamedTuple):
-    """A tag expression, parsed.  Hash codes collide, so the receiver must compare the text again.
+    """A parsed tag expression.  Hash codes collide, so the receiver must compare the text again.
 
     >>> sorted(parse_tags("TagA || TagB").tags)
     ['TagA', 'TagB']
@@ -44,7 +44,7 @@ class TagFilter(NamedTuple):
         return False
 
     def wants(self, properties: dict[str, str]) -> bool:
-        """The exact check, by text: used by the client on received messages."""
+        """Return True if the tag matches by text, the exact check that a client makes on received messages."""
         return self.codes is None or properties.get("TAGS", "") in self.tags
 
 
@@ -52,7 +52,10 @@ EVERYTHING = TagFilter(ALL, frozenset(), None)
 
 
 def parse_tags(expression: str | None) -> TagFilter:
-    """`*`, or tags joined by `||`.  Raises ValueError for an expression of separators alone."""
+    """Return the filter of an expression: `*`, or tags joined by `||`.
+
+    Raises ValueError for an expression of separators alone.
+    """
     if not expression or expression == ALL:
         return EVERYTHING
     pieces = expression.split(_SEPARATOR)

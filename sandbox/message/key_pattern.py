@@ -1,4 +1,4 @@
-"""Reads many property texts at once when they differ only in their tags and at the ends of their keys."""
+"""Fast reading of many property texts that differ only in their tags and at the ends of their keys."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -16,9 +16,10 @@ Read = tuple[list[int], list[int]]  # a tags code per message; index hashes, mes
 
 
 class TextReader:
-    """Reads the texts of one topic by a pattern of earlier ones.
+    """Reader of the property texts of one topic by a pattern of earlier texts.
 
-    For texts without a common pattern an attempt is made at times: after each failure the next one comes later.
+    For texts without a common pattern it tries again from time to time: after each failure the next attempt comes
+    later.
     """
 
     __slots__ = ("_in_vain", "_pattern", "_skip", "hasher")
@@ -30,7 +31,7 @@ class TextReader:
         self._in_vain = 0
 
     def read(self, texts: Sequence[bytes]) -> Read | None:
-        """Tags code and index hashes of these texts; None: read each by itself, which is faster for a few."""
+        """Return tags codes and index hashes of these texts; None: read each by itself, which is faster for a few."""
         if len(texts) < _TOGETHER:
             return None
         if self._pattern is not None and (keys := self._pattern.read(texts)) is not None:
@@ -51,7 +52,7 @@ class TextReader:
 
 
 class _Value(NamedTuple):
-    """A variable place in a text: the tags, or the end of a key that begins at `key_at`."""
+    """A variable part of a text: the tags, or the end of a key that begins at `key_at`."""
 
     name: bytes
     key_at: int
@@ -62,8 +63,8 @@ class _Value(NamedTuple):
 class KeyPattern:
     """The common parts of one application's texts: `literal value literal value literal`.
 
-    A value is the end of the unique key or of a word of KEYS, and with `many_tags` the tags; all the rest is taken from
-    one text.  `bytes.split` checks whether other texts fit and returns their values, for all at once: a quarter of the
+    A value is the end of the unique key or of a word of KEYS, and with `many_tags` the tags; one text supplies all
+    literals.  `bytes.split` checks for all texts at once if they fit, and returns their values: a quarter of the
     cost of reading each of 32 texts.
     """
 
@@ -87,7 +88,7 @@ class KeyPattern:
 
     @classmethod
     def of(cls, text: bytes, hasher: KeyHasher, *, many_tags: bool) -> "KeyPattern | None":
-        """The pattern of this text; None when it can only be read alone."""
+        """Return the pattern of this text; None if it can only be read alone."""
         positions: dict[bytes, tuple[int, int]] = {}
         at = 0
         for pair in text.split(_PAIR_END):
@@ -113,7 +114,7 @@ class KeyPattern:
         return cls(text, values, hasher, tags_code_of_bytes(text[tags_at:tags_end]))
 
     def read(self, texts: Sequence[bytes]) -> Read | None:
-        """None when some text does not fit, or has an unknown value.
+        """Return tags codes and index hashes of these texts; None if one does not fit, or has an unknown value.
 
         Known values contain neither separators nor `_END`, and literals no `_END`: so the split is unambiguous.
         """
@@ -134,7 +135,7 @@ class KeyPattern:
         return codes, hashed[0] if len(hashed) == 1 else list(chain.from_iterable(zip(*hashed, strict=True)))
 
     def _split(self, texts: Sequence[bytes]) -> list[list[bytes]] | None:
-        """The values of all texts, a list for each place; None: not all have these literals."""
+        """Return the values of all texts, one list for each variable part; None if not all have these literals."""
         count, first, last = len(texts), self._first, self._last
         joined = _END.join(texts)
         if not (joined.startswith(first) and joined.endswith(last)):

@@ -1,4 +1,4 @@
-"""Message types: of an application, as input of the store, as a record of the log."""
+"""Types of a message: an application's, the input of the store, a record of the log."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from sandbox.message import properties as names
 class Message:
     """A message of an application.  RocketMQ: `Message`, `MessageExt`.
 
-    A received message also has the fields from `queue_id` down; None means: not sent yet.
+    A received message also has the fields from `queue_id` on; None: not sent yet.
     """
 
     topic: str
@@ -103,7 +103,7 @@ class InboundBatch(NamedTuple):
 
     @classmethod
     def of(cls, messages: Sequence[InboundMessage]) -> "InboundBatch":
-        """Queue and common fields are taken from the first message."""
+        """Return the batch of these messages; queue and common fields are those of the first."""
         topic, queue_id, _, _, _, sys_flag, _, born_ms, born_host, times, prepared, _ = messages[0]
         return cls(
             topic,
@@ -120,7 +120,7 @@ class InboundBatch(NamedTuple):
 
 
 class StoredMessage(NamedTuple):
-    """A record of the log, decoded (spec store-format 2.1).  `body` is as stored, possibly compressed."""
+    """A decoded record of the log (spec store-format 2.1).  `body` is as stored, possibly compressed."""
 
     topic: str
     queue_id: int

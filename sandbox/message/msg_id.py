@@ -22,13 +22,13 @@ class OffsetId(NamedTuple):
 
 
 def host_bytes(ip: str, port: int) -> bytes:
-    """Address and port as records hold them: 8 bytes, or 20 for IPv6."""
+    """Return address and port as in records: 8 bytes, or 20 for IPv6."""
     return ipaddress.ip_address(ip).packed + _PORT.pack(port)
 
 
 @lru_cache(maxsize=1024)
 def host_text(host: bytes) -> str:
-    """`ip:port`; an IPv6 address stands in brackets."""
+    """Return `ip:port`, with an IPv6 address in brackets."""
     address = ipaddress.ip_address(host[:-4])
     port = _PORT.unpack_from(host, len(host) - 4)[0]
     return f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"
@@ -39,7 +39,7 @@ def encode(host: bytes, physical_offset: int) -> str:
 
 
 def decode(msg_id: str) -> OffsetId:
-    """Raises ValueError when the text is no offset message id."""
+    """Return the parts of an offset message id.  Raises ValueError if the text is none."""
     if len(msg_id) not in _LENGTHS:
         raise ValueError(f"a message id has 32 or 56 characters, this one has {len(msg_id)}")
     raw = bytes.fromhex(msg_id)

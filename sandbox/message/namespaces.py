@@ -1,6 +1,7 @@
 """Names inside a namespace: `INST%orders`, and `%RETRY%INST%clerks` for a group's retry topic.
 
-RocketMQ 4.9: `NamespaceUtil`.  Only clients know namespaces; a broker sees topics and groups with `%` in their names.
+RocketMQ 4.9: `NamespaceUtil`.  Only clients have namespaces; for a broker they are topics and groups with `%` in
+their names.
 """
 
 SEPARATOR = "%"
@@ -19,9 +20,9 @@ SYSTEM_NAMES = frozenset(
 
 
 def with_namespace(namespace: str, name: str) -> str:
-    """A topic's or group's name inside the namespace; a name that is inside already stays as it is.
+    """Return a topic's or group's name inside the namespace.
 
-    So do system names, and all names without a namespace.
+    A name that is inside already stays as it is, and so do system names, and all names if the namespace is empty.
     """
     prefix, plain = _split(name)
     if not namespace or not name or _is_system(name) or plain.startswith(namespace + SEPARATOR):
@@ -30,14 +31,14 @@ def with_namespace(namespace: str, name: str) -> str:
 
 
 def without_namespace(namespace: str, name: str) -> str:
-    """The name as the application wrote it; a name of another namespace stays whole."""
+    """Return the name as the application wrote it; a name of another namespace stays unchanged."""
     prefix, plain = _split(name)
     inside = namespace + SEPARATOR
     return prefix + plain.removeprefix(inside) if namespace and plain.startswith(inside) else name
 
 
 def _split(name: str) -> tuple[str, str]:
-    """The prefix of a retry or dead-letter topic, and the rest."""
+    """Return the prefix of a retry or dead-letter topic, and the rest."""
     prefix = next((prefix for prefix in PREFIXES if name.startswith(prefix)), "")
     return prefix, name[len(prefix) :]
 

@@ -38,12 +38,12 @@ _PAIR_END = "\x02"
 
 
 def encode(properties: dict[str, str]) -> str:
-    """The text as 4.9.8 writes it: no separator after the last pair."""
+    """Return the text as 4.9.8 writes it: no separator after the last pair."""
     return _PAIR_END.join(f"{name}{_NAME_END}{value}" for name, value in properties.items() if value is not None)
 
 
 def decode(text: str) -> dict[str, str]:
-    """Every pair with a name and a value; of equal names the last value is used."""
+    """Return every pair with a name and a value; of equal names the last value is used."""
     properties: dict[str, str] = {}
     for pair in text.split(_PAIR_END):
         name, mark, value = pair.partition(_NAME_END)
@@ -53,12 +53,12 @@ def decode(text: str) -> dict[str, str]:
 
 
 def find(text: bytes, name: bytes) -> bytes | None:
-    """One value of an encoded text without decoding the rest; the last one that is not empty."""
+    """Return one value of an encoded text without decoding the rest; the last one that is not empty, or None."""
     return _last(text, b"\x02" + name + b"\x01", name + b"\x01")
 
 
 def dispatched(text: bytes) -> tuple[bytes | None, bytes | None, bytes | None]:
-    """Tags, unique key and keys: the properties that the dispatch of a record needs."""
+    """Return tags, unique key and keys: the properties that the dispatch of a record needs."""
     tags = unique = keys = None
     for pair in text.split(b"\x02"):
         start = pair[:5]

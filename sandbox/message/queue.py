@@ -1,10 +1,10 @@
-"""Identity of a queue."""
+"""The identity of a queue."""
 
 from typing import NamedTuple
 
 
 class MessageQueue(NamedTuple):
-    """One queue of one topic on one broker; sorts as clients sort: topic, broker name, queue id.
+    """One queue of one topic on one broker; sorted as clients sort: topic, broker name, queue id.
 
     RocketMQ: `MessageQueue`.  Queue ids start at 0 again on every broker.
     """
@@ -15,7 +15,7 @@ class MessageQueue(NamedTuple):
 
     @property
     def key(self) -> str:
-        """`orders/broker-a/3`: how events and addresses name a queue."""
+        """`orders/broker-a/3`, the name of the queue in events and addresses."""
         return f"{self.topic}/{self.broker}/{self.queue_id}"
 
     @classmethod
@@ -25,5 +25,5 @@ class MessageQueue(NamedTuple):
 
     @property
     def row(self) -> str:
-        """`broker-a:3`: how boards and page addresses name a queue of a known topic."""
+        """`broker-a:3`, the name of the queue of a known topic on boards and in page addresses."""
         return f"{self.broker}:{self.queue_id}"

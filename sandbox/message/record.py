@@ -1,4 +1,4 @@
-"""The record of the commit log, byte by byte (spec store-format 2); only this module knows the layout.
+"""The record of the commit log, byte by byte (spec store-format 2); only this module has the layout.
 
     offset length field            with IPv4 hosts; an IPv6 host takes 12 bytes more
          0      4 TOTALSIZE        the whole record
@@ -65,13 +65,16 @@ def _head(born_host_bytes: int, store_host_bytes: int) -> Struct:
 
 @lru_cache(maxsize=4)
 def _start(same_bytes: int) -> Struct:
-    """The head of a record in a batch: what stands between PHYSICALOFFSET and BODYLEN is the same for all."""
+    """Return the format of a record's head in a batch.
+
+    The fields between PHYSICALOFFSET and BODYLEN are the same for all records.
+    """
     return Struct(f">iiIii qq {same_bytes}s i")
 
 
 @lru_cache(maxsize=64)
 def _whole(same_bytes: int, body_bytes: int, middle_bytes: int, text_bytes: int) -> Struct:
-    """A whole record of a batch: what stands between body and properties is one piece."""
+    """Return the format of a whole record in a batch: the fields between body and properties are one piece."""
     return Struct(f">iiIii qq {same_bytes}s i {body_bytes}s {middle_bytes}s {text_bytes}s")
 
 
@@ -106,7 +109,7 @@ Buffer = bytes | bytearray | memoryview
 
 
 class Layout(NamedTuple):
-    """One record, read but not copied: its fixed fields, and the positions of the others in the buffer."""
+    """One record, parsed without copies: its fixed fields, and the positions of the others in the buffer."""
 
     size: int
     magic: int
@@ -137,14 +140,17 @@ class Blank(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """No valid record.  `size` is known when head and length can be read but the rest does not fit."""
+    """The reason why a position has no valid record.
+
+    `size` is known if head and length can be read but the rest does not fit.
+    """
 
     size: int | None
     why: str
 
 
 class FieldSpan(NamedTuple):
-    """Position of one field of a record, from the record's first byte."""
+    """The position of one field of a record, from the record's first byte."""
 
     name: str
     at: int
@@ -152,12 +158,12 @@ class FieldSpan(NamedTuple):
 
 
 def body_crc(body: Buffer) -> int:
-    """31 bits of CRC32; 0 for an empty body."""
+    """Return the checksum of a body: 31 bits of CRC32, 0 for an empty body."""
     return crc32(body) & 0x7FFF_FFFF
 
 
 def topic_part(topic: str) -> bytes:
-    """TOPICLEN and TOPIC.  Raises ValueError when the name is longer than its length byte allows."""
+    """Return the bytes of TOPICLEN and TOPIC.  Raises ValueError if the name is longer than its length byte allows."""
     name = topic.encode()
     if len(name) > MAX_TOPIC_BYTES:
         raise ValueError(f"topic of {len(name)} bytes; at most {MAX_TOPIC_BYTES} fit")
@@ -165,7 +171,7 @@ def topic_part(topic: str) -> bytes:
 
 
 def size_of(body_bytes: int, topic_bytes: int, properties_bytes: int, sys_flag: int = 0) -> int:
-    """Length of a record; `topic_bytes` without its length byte."""
+    """Return the length of a record; `topic_bytes` is without its length byte."""
     size = FIXED_BYTES + body_bytes + topic_bytes + properties_bytes
     if sys_flag & HOSTS_V6:
         size += V6_EXTRA_BYTES * ((sys_flag & HOSTS_V6).bit_count())
@@ -215,7 +221,7 @@ def write(
 
 
 def encode(m: InboundMessage, queue_offset: int, physical_offset: int, store_ms: int, store_host: bytes) -> bytes:
-    """One whole record, as `write` would have written it."""
+    """Return one whole record, as `write` would have written it."""
     topic = topic_part(m.topic)
     size = size_of(len(m.body), len(topic) - 1, len(m.properties), m.sys_flag)
     buf = bytearray(size)
@@ -232,9 +238,9 @@ def encode_batch(
     store_ms: int,
     store_host: bytes,
 ) -> bytes:
-    """The records of one batch, joined; `sizes` and `physicals` have one value for each.
+    """Return the records of one batch, joined; `sizes` and `physicals` have one value for each.
 
-    Column by column: `map` packs a head in a third of the time that a loop in Python takes, and
+    Columns are packed one by one: `map` packs a head in a third of the time that a loop in Python takes, and
     messages of one size are packed whole.
     """
     _, queue_id, bodies, texts, flags, sys_flag, born_ms, born_host, times, prepared = batch
@@ -265,12 +271,15 @@ def encode_batch(
 
 
 def write_blank(view: memoryview, at: int, size: int) -> None:
-    """Fill the rest of a file: `size` bytes, of which 8 are meaningful."""
+    """Write a blank over the rest of a file: `size` bytes, of which 8 are meaningful."""
     _BLANK.pack_into(view, at, size, BLANK_MAGIC)
 
 
 def examine(buf: Buffer, at: int, limit: int, *, check_crc: bool) -> Layout | Blank | Broken:
-    """The record at `at`; no byte at or beyond `limit` is used.  RocketMQ: `checkMessageAndReturnSize`."""
+    """Return the record, blank or fault at `at`; no byte at or beyond `limit` is used.
+
+    RocketMQ: `checkMessageAndReturnSize`.
+    """
     if limit - at < BLANK_BYTES:
         return Broken(None, "fewer than 8 bytes left")
     size, magic = _BLANK.unpack_from(buf, at)
@@ -314,7 +323,7 @@ def _layout(buf: Buffer, at: int, end: int) -> Layout | Broken:
 
 
 def decode(buf: Buffer, at: int = 0, *, check_crc: bool = False) -> StoredMessage:
-    """The record at `at` as a value.  Raises CorruptRecord when there is none."""
+    """Return the record at `at` as a value.  Raises CorruptRecord if none is there."""
     layout = examine(buf, at, len(buf), check_crc=check_crc)
     if isinstance(layout, Broken):
         raise CorruptRecord(f"no record at byte {at}: {layout.why}")
@@ -345,7 +354,7 @@ def decode(buf: Buffer, at: int = 0, *, check_crc: bool = False) -> StoredMessag
 
 
 def decode_all(buf: Buffer) -> Iterator[StoredMessage]:
-    """The records of a pulled batch, in order.  Raises CorruptRecord at the first invalid one."""
+    """Yield the records of a pulled batch, in order.  Raises CorruptRecord at the first invalid one."""
     at = 0
     while at < len(buf):
         message = decode(buf, at)
@@ -354,12 +363,12 @@ def decode_all(buf: Buffer) -> Iterator[StoredMessage]:
 
 
 def properties_text(buf: Buffer, layout: Layout) -> str:
-    """The property string of a record.  Bytes that are not UTF-8 are replaced, as Java does."""
+    """Return the property string of a record.  Bytes that are not UTF-8 are replaced, as in Java."""
     return str(buf[layout.properties_at : layout.properties_at + layout.properties_bytes], "utf-8", "replace")
 
 
 def fields(buf: Buffer, at: int = 0) -> list[FieldSpan]:
-    """Every field of the record at `at` with its position, for byte views."""
+    """Return every field of the record at `at` with its position.  Raises CorruptRecord if none is there."""
     layout = examine(buf, at, len(buf), check_crc=False)
     if not isinstance(layout, Layout):
         raise CorruptRecord(f"no record at byte {at}")

@@ -1,4 +1,4 @@
-"""SQL92 filters: which messages a group wants, by their properties.
+"""SQL92 filters of messages by their properties.
 
 RocketMQ: `SqlFilter`, `ExpressionMessageFilter` (spec broker-behaviour 14).
 """
@@ -26,7 +26,7 @@ class SqlFilter:
         self._root = root
 
     def matches(self, properties: Mapping[str, str]) -> bool:
-        """True only; unknown and incomparable values do not match."""
+        """Return True if the expression is true; unknown and incomparable values do not match."""
         return is_true(self._root, properties)
 
     def wants(self, properties: dict[str, str]) -> bool:
@@ -34,5 +34,5 @@ class SqlFilter:
 
 
 def compile_sql(text: str) -> SqlFilter:
-    """Raises BadExpression, and no other exception for any text."""
+    """Return the filter of an expression.  Raises BadExpression, and no other exception for any text."""
     return SqlFilter(text, parse(text))

@@ -21,7 +21,10 @@ class Constant(NamedTuple):
 
 
 class Property(NamedTuple):
-    """None when the message lacks it; never a number and never a truth value by itself."""
+    """A property of the message: its text, or None if the message does not have it.
+
+    By itself it is never a number and never a truth value.
+    """
 
     name: str
 
@@ -83,7 +86,7 @@ class Or(NamedTuple):
 
 
 class Equal(NamedTuple):
-    """Unknown on the left is unknown, unless both sides are: those are equal.  Unknown on the right only is unequal."""
+    """A test for equality: unknown if only the left side is, False if only the right side is, True if both are."""
 
     left: "Node"
     right: "Node"
@@ -103,7 +106,7 @@ class IsNull(NamedTuple):
 
 
 class Ordered(NamedTuple):
-    """`<` and its like: unknown if a side is; two texts are compared as doubles."""
+    """A comparison such as `<`: unknown if a side is; two texts are compared as doubles."""
 
     left: "Node"
     right: "Node"
@@ -122,7 +125,10 @@ class Ordered(NamedTuple):
 
 
 class In(NamedTuple):
-    """The test whether the text is one of these.  `wanted` is False for NOT IN; unknown without the property."""
+    """The test if a property's text is one of these; unknown without the property.
+
+    `wanted` is False for NOT IN.
+    """
 
     name: Property
     texts: frozenset[str]
@@ -139,14 +145,14 @@ _TRUTHS = (AsTruth, Not, And, Or, Equal, IsNull, Ordered, In)
 
 
 def is_truth(node: Node) -> bool:
-    """Return whether it evaluates to a truth value or unknown; TRUE, FALSE and NULL do too."""
+    """Return True if the node evaluates to a truth value or unknown, as TRUE, FALSE and NULL do too."""
     if isinstance(node, Constant):
         return node.value is None or isinstance(node.value, bool)
     return isinstance(node, _TRUTHS)
 
 
 def is_true(node: Node, properties: Properties) -> bool:
-    """True only; false, unknown and Java's exceptions are not."""
+    """Return True if the node is true; false, unknown and Java's exceptions count as False."""
     try:
         return node.evaluate(properties) is True
     except Incomparable:

@@ -1,9 +1,9 @@
-"""Parses a SQL92 filter text into nodes.
+"""Parser of a SQL92 filter text into nodes.
 
-Weakest first: OR, AND, `=` `<>` IS [NOT] NULL, `<` `<=` `>` `>=` [NOT] BETWEEN [NOT] IN, signs and NOT, literals, names
-and brackets.  So `NOT a = 1` is `(NOT a) = 1`.  Text after a complete expression is not read, as RocketMQ's parser does
-not check for the end; only the next word must be a valid word.  RocketMQ: `SelectorParser.jj` and the checks in
-`ComparisonExpression` (spec broker-behaviour 14).
+Operators, weakest first: OR, AND, `=` `<>` IS [NOT] NULL, `<` `<=` `>` `>=` [NOT] BETWEEN [NOT] IN, signs and NOT,
+literals, names and brackets.  So `NOT a = 1` is `(NOT a) = 1`.  Text after a complete expression is not read, as
+RocketMQ's parser does not check for the end; only the next word must be a valid word.  RocketMQ: `SelectorParser.jj`
+and the checks in `ComparisonExpression` (spec broker-behaviour 14).
 """
 
 import math
@@ -44,7 +44,7 @@ _HOLDS: dict[str, Callable[[int], bool]] = {
 
 
 def parse(text: str) -> Node:
-    """The expression at the start of `text`.  Raises BadExpression without one that has a truth value."""
+    """Return the expression at the start of `text`.  Raises BadExpression without one that has a truth value."""
     return _Parser(Words(text)).expression()
 
 
@@ -65,7 +65,7 @@ class _Parser:
         return self._joined("AND", self._equality, And)
 
     def _joined(self, keyword: str, operand: Callable[[], Node], join: Callable[[tuple[Node, ...]], Node]) -> Node:
-        """One operand, or several in one node, so that a long chain is not a deep tree."""
+        """Parse operands joined by a keyword; return several as one node, so that a long chain is no deep tree."""
         at = self._words.peek().at
         parts = [operand()]
         while self._words.takes(keyword):
@@ -177,7 +177,7 @@ def _as_truth(node: Node, at: int) -> Node:
 
 
 def _ordered(left: Node, right: Node, kind: str, word: Word) -> Node:
-    """Only names, numbers and negated values can be compared by order."""
+    """Return a comparison by order.  Raises BadExpression unless both sides are names, numbers or negated values."""
     for side in (left, right):
         if is_truth(side) or (isinstance(side, Constant) and not isinstance(side.value, int | float)):
             raise BadExpression(f"{word.text} compares numbers", word.at)
@@ -199,7 +199,10 @@ def _whole(word: Word) -> int:
 
 
 def _double(word: Word) -> float:
-    """RocketMQ refuses numbers below the smallest double, so 0.0 too."""
+    """Return the number of a word with a point.
+
+    Raises BadExpression for numbers below the smallest double, so 0.0 too, as RocketMQ does.
+    """
     value = float(word.text)
     if not 0.0 < value < math.inf:
         raise BadExpression(f"{word.text[:40]} is outside what a number with a point can be", word.at)

@@ -24,11 +24,11 @@ _BLANK = "".join(map(chr, range(33)))  # characters removed by Java's `trim`
 
 
 class Incomparable(Exception):  # an outcome inside one evaluation; it never leaves the filter
-    """Java throws here; the message does not match."""
+    """Raised where Java throws in a comparison; the message does not match."""
 
 
 def order(left: Value, right: Value) -> int:
-    """Below, equal or above as -1, 0, 1; unrelated kinds give -1.  Raises Incomparable where Java throws."""
+    """Return the order of two values as -1, 0, 1; unrelated kinds give -1.  Raises Incomparable where Java throws."""
     if isinstance(left, bool):
         if isinstance(right, bool):
             return _sign(left, right)
@@ -51,17 +51,20 @@ def order(left: Value, right: Value) -> int:
 
 
 def number_like(model: Value, text: str) -> int | float:
-    """The text read as a number of the model's kind: 32 bits stay 32 bits.  Raises Incomparable."""
+    """Return the text read as a number of the model's kind: 32 bits stay 32 bits.  Raises Incomparable."""
     return to_double(text) if isinstance(model, float) else to_whole(text, wide=is_wide(model))
 
 
 def is_wide(value: Value) -> bool:
-    """Return whether Java keeps this literal in 64 bits.  A minus sign in front does not change the size."""
+    """Return True if Java stores this literal in 64 bits.  A minus sign in front does not change the size."""
     return isinstance(value, int) and abs(value) > INT_MAX
 
 
 def to_whole(text: str, *, wide: bool) -> int:
-    """Java's `Integer.valueOf` or `Long.valueOf`: a sign and digits of any script, no blanks."""
+    """Return the number of a text, as Java's `Integer.valueOf` or `Long.valueOf`.  Raises Incomparable.
+
+    Valid are a sign and digits of any script, no blanks.
+    """
     if len(text) > MAX_NUMBER_CHARS or not _WHOLE.fullmatch(text) or max(text) > "\uffff":
         _no_number(text)  # Java reads the halves of the characters beyond, which are no digits
     number = int(text)
@@ -72,7 +75,10 @@ def to_whole(text: str, *, wide: bool) -> int:
 
 
 def to_double(text: str) -> float:
-    """Java's `Double.valueOf`: it allows blanks, NaN, Infinity, a trailing f or d and hexadecimal digits."""
+    """Return the number of a text, as Java's `Double.valueOf`.  Raises Incomparable.
+
+    Java allows blanks, NaN, Infinity, a trailing f or d and hexadecimal digits.
+    """
     if len(text) > MAX_NUMBER_CHARS:
         _no_number(text)
     text = text.strip(_BLANK)
@@ -88,7 +94,7 @@ def to_double(text: str) -> float:
 
 
 def order_of_doubles(left: float, right: float) -> int:
-    """Java's `Double.compareTo`: NaN is above everything and equal to itself, -0.0 is below 0.0."""
+    """Return the order of Java's `Double.compareTo`: NaN is above everything and equal to itself, -0.0 is below 0.0."""
     return _sign(_rank(left), _rank(right))
 
 

@@ -1,7 +1,7 @@
-"""Splits a SQL92 filter text into words, one at a time.
+"""Splitting of a SQL92 filter text into words, one at a time.
 
-A word is read only when the grammar asks for it, so that the text after a complete expression is not read.  RocketMQ:
-the token part of `SelectorParser.jj` (spec broker-behaviour 14).
+A word is read only when the grammar asks for it, so that the text after a complete expression is not read.
+RocketMQ: the token part of `SelectorParser.jj` (spec broker-behaviour 14).
 """
 
 import re
@@ -31,7 +31,10 @@ _WORD = re.compile(
 
 
 class Word(NamedTuple):
-    """`kind` is a keyword, a sign as it is written, or one of the names above; `at` counts characters from 0."""
+    """A word of the text.
+
+    `kind` is a keyword, a sign as written, or one of the names above; `at` counts characters from 0.
+    """
 
     kind: str
     text: str
@@ -39,7 +42,7 @@ class Word(NamedTuple):
 
 
 class Words:
-    """A text, read word by word with one or two words of lookahead."""
+    """A text that is read word by word, with one or two words of lookahead."""
 
     def __init__(self, text: str) -> None:
         if len(text) > MAX_TEXT_CHARS:
@@ -51,20 +54,23 @@ class Words:
         self._seen: list[Word] = []
 
     def peek(self, ahead: int = 0) -> Word:
-        """The next word, or the one after it, without taking it.  Raises BadExpression where no word begins."""
+        """Return the next word, or a later one, without taking it.  Raises BadExpression if no word begins there."""
         while len(self._seen) <= ahead:
             self._seen.append(self._cut())
         return self._seen[ahead]
 
     def take(self, *kinds: str) -> Word:
-        """The next word, which must be one of these."""
+        """Take and return the next word.  Raises BadExpression if it is none of these kinds."""
         word = self.peek()
         if word.kind not in kinds:
             raise BadExpression(f"{_shown(word)} where {' or '.join(kinds)} belongs", word.at)
         return self._seen.pop(0)
 
     def takes(self, *kinds: str) -> Word | None:
-        """The next word if it is one of these; otherwise it stays the next one."""
+        """Take and return the next word if it is one of these kinds.
+
+        Otherwise return None, and it stays the next one.
+        """
         return self._seen.pop(0) if self.peek().kind in kinds else None
 
     def _cut(self) -> Word:

@@ -7,13 +7,13 @@ _MASK = 0xFFFF_FFFF
 
 
 def signed(value: int) -> int:
-    """The low 32 bits as Java's int."""
+    """Return the low 32 bits as Java's int."""
     value &= _MASK
     return value - 0x1_0000_0000 if value & 0x8000_0000 else value
 
 
 def java_hash(text: str) -> int:
-    """`h = 31 * h + unit` over the UTF-16 units, as a signed 32-bit number."""
+    """Return `h = 31 * h + unit` over the UTF-16 units, as a signed 32-bit number."""
     h = 0
     if text.isascii():
         for unit in text.encode():
@@ -27,7 +27,7 @@ def java_hash(text: str) -> int:
 
 @lru_cache(maxsize=4096)
 def tags_code(tags: str) -> int:
-    """The tags code of a queue entry for a message with these tags; 0 for none."""
+    """Return the tags code of a queue entry for a message with these tags; 0 without tags."""
     return java_hash(tags) if tags else 0
 
 
@@ -36,7 +36,7 @@ _tags: dict[bytes, int] = {}
 
 
 def tags_code_of_bytes(tags: bytes) -> int:
-    """`tags_code` of the UTF-8 form."""
+    """Return the tags code of tags in UTF-8."""
     code = _tags.get(tags)
     if code is None:
         code = java_hash(tags.decode("utf-8", "replace"))
@@ -48,13 +48,13 @@ def tags_code_of_bytes(tags: bytes) -> int:
 
 
 def codes_of_tags(column: list[bytes]) -> list[int] | None:
-    """`tags_code_of_bytes` of each; None when one of them is not cached."""
+    """Return the tags code of each; None if one of them is not cached."""
     codes = list(map(_tags.get, column))
     return None if None in codes else cast("list[int]", codes)
 
 
 def index_key_hash(text: str) -> int:
-    """`abs(hashCode)` of `topic#key`, where Java's `abs(MIN_VALUE)` stays negative and becomes 0."""
+    """Return `abs(hashCode)` of `topic#key`; Java's `abs(MIN_VALUE)` stays negative and becomes 0."""
     return abs(h) if (h := java_hash(text)) != -0x8000_0000 else 0
 
 
@@ -66,7 +66,10 @@ _tails: dict[bytes, int] = {}
 
 
 def hashes_of_tails(head: int, tails: list[bytes]) -> list[int] | None:
-    """`index_key_hash` of keys with one `KeyHasher.head`; None when one of these endings is not cached."""
+    """Return the `index_key_hash` of keys with the same `KeyHasher.head`.
+
+    None if one of these endings is not cached.
+    """
     hashes = list(map(_tails.get, tails))
     if None in hashes:
         return None
@@ -74,10 +77,11 @@ def hashes_of_tails(head: int, tails: list[bytes]) -> list[int] | None:
 
 
 class KeyHasher:
-    """`index_key_hash` of `topic#key` for the keys of one topic, as UTF-8.
+    """Hasher that computes the `index_key_hash` of `topic#key` for the keys of one topic, as UTF-8.
 
     Keys of one application mostly differ at their end, so the hash of the common part is cached, and that of every
-    ending.  Only ASCII parts are, where bytes and UTF-16 units are the same, and only endings without separators.
+    ending.  Only ASCII parts are cached, where bytes and UTF-16 units are the same, and only endings without
+    separators.
     """
 
     __slots__ = ("_heads", "_prefix")
@@ -95,7 +99,7 @@ class KeyHasher:
         return h if h < 0x8000_0000 else -h & 0x7FFF_FFFF
 
     def head(self, head: bytes) -> int:
-        """Contribution of the start of a key, in ASCII, to its hash when `TAIL_BYTES` follow."""
+        """Return what the ASCII start of a key adds to its hash if `TAIL_BYTES` follow."""
         known = self._heads.get(head)
         if known is None:
             if len(self._heads) >= _HEAD_ENTRIES:

@@ -22,5 +22,5 @@ COMPRESSION_ZLIB = 0x300
 
 
 def transaction(sys_flag: int) -> int:
-    """One of the four TRANSACTION values."""
+    """Return one of the four TRANSACTION values."""
     return sys_flag & TRANSACTION_MASK

@@ -1,4 +1,4 @@
-"""Valid topic names, and names reserved by the broker.  RocketMQ: `TopicValidator`, `MixAll`."""
+"""Rules of topic and group names, and names that the broker reserves.  RocketMQ: `TopicValidator`, `MixAll`."""
 
 import re
 
@@ -44,7 +44,7 @@ _LEGAL = re.compile(r"[%|a-zA-Z0-9_-]+")
 
 
 def complaint(topic: str) -> str | None:
-    """Why this is no topic name, in RocketMQ's words; None: it is valid."""
+    """Return the reason why this is no topic name, in RocketMQ's words; None if it is valid."""
     if not topic.strip():
         return "The specified topic is blank."
     if not _LEGAL.fullmatch(topic):
@@ -55,10 +55,10 @@ def complaint(topic: str) -> str | None:
 
 
 def group_complaint(group: str) -> str | None:
-    """Why this is no group name; None: it is valid.
+    """Return the reason why this is no group name; None if it is valid.
 
-    RocketMQ's clients allow the same as for topics, its 4.x brokers everything; but the group's retry topic is a
-    directory.
+    RocketMQ's clients allow the same as for topics, and its 4.x brokers allow everything.  But the group's retry
+    topic is a directory.
     """
     if len(group) > MAX_GROUP_LENGTH:
         return f"a group's name has at most {MAX_GROUP_LENGTH} characters, not {len(group)}"

@@ -1,1 +1,1 @@
-"""The name server: routes of topics."""
+"""The name server, which gives clients and brokers the routes of topics."""

@@ -1,4 +1,4 @@
-"""Administrators' requests to a name server beside routes: texts, settings, topics by their flags."""
+"""Administrators' requests to a name server other than routes: texts, settings, topics by their flags."""
 
 from collections.abc import Callable
 
@@ -19,9 +19,10 @@ UNIT_SUB = 2
 
 
 class AdministrationProcessor:
-    """RocketMQ: the administrative part of `DefaultRequestProcessor` (spec remoting 2.5).
+    """Handlers of administrators' requests.
 
-    `config` is the name server's own; UPDATE_NAMESRV_CONFIG changes it for as long as it runs.
+    RocketMQ: the administrative part of `DefaultRequestProcessor` (spec remoting 2.5).  `config` is the name
+    server's own; UPDATE_NAMESRV_CONFIG changes it for as long as it runs.
     """
 
     def __init__(self, config: NameServerConfig, routes: RouteInfoManager, kv: KVConfigManager) -> None:

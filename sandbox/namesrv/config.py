@@ -5,7 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class NameServerConfig:
-    """RocketMQ: `NamesrvConfig`; times of `NamesrvController` and `RouteInfoManager` (spec broker-behaviour 13)."""
+    """The configuration of a name server.  RocketMQ: `NamesrvConfig`.
+
+    The times are those of `NamesrvController` and `RouteInfoManager` (spec broker-behaviour 13).
+    """
 
     address: str
     broker_expired_ms: int = 120_000

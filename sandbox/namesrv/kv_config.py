@@ -9,13 +9,16 @@ MAX_CHARS = 32_768  # of a name space, a key and a value together
 
 
 class KVConfigManager:
-    """RocketMQ: `KVConfigManager`.  Kept in memory only: a restarted name server has none."""
+    """Texts by name space and key.  RocketMQ: `KVConfigManager`.
+
+    They are in memory only: a restarted name server has none.
+    """
 
     def __init__(self) -> None:
         self.table: dict[str, dict[str, str]] = {}
 
     def put(self, namespace: str, key: str, value: str) -> None:
-        """Raises BrokerRefused (1) when it is too long, or one too many."""
+        """Set a text.  Raises BrokerRefused (1) if it is too long, or if there are too many."""
         if len(namespace) + len(key) + len(value) > MAX_CHARS:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"a config item has at most {MAX_CHARS} characters")
         if self.get(namespace, key) is None and sum(map(len, self.table.values())) >= MAX_KEYS:

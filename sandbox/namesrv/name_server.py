@@ -1,4 +1,4 @@
-"""The node that gives clients and brokers their routes."""
+"""The name server node: it gives clients and brokers their routes."""
 
 import logging
 
@@ -19,9 +19,10 @@ log = logging.getLogger(__name__)
 
 
 class NameServer:
-    """A `Listener`.  Never answers an unknown request code, as RocketMQ's does not.
+    """One name server process, a `Listener`.  RocketMQ: `NamesrvController` (spec broker-behaviour 13).
 
-    RocketMQ: `NamesrvController` (spec broker-behaviour 13).  Everything is in memory; one object is one process.
+    It never answers an unknown request code, as RocketMQ's does not.  Everything is in memory; one object is one
+    process.
     """
 
     def __init__(self, config: NameServerConfig, *, clock: Clock, journal: Journal, name: str) -> None:
@@ -58,11 +59,11 @@ class NameServer:
     kill = stop
 
     def serves(self, code: int) -> bool:
-        """Return whether this node handles the request code.  Used when one listener serves broker and name server."""
+        """Return True if this node handles the request code; for a listener that serves broker and name server."""
         return code in self._handlers
 
     def delete_topic(self, topic: str) -> None:
-        """As by an administrator's request: the topic has no route any more."""
+        """Remove the topic's route, as an administrator's request does."""
         self._processor.forget_topic(topic, None)
 
     def connected(self, channel: Channel) -> None:
@@ -78,7 +79,7 @@ class NameServer:
                     channel.send(answer)
 
     def disconnected(self, channel: Channel) -> None:
-        """Registrations made over this connection are removed at once."""
+        """Remove at once the registrations that were made over a closed connection."""
         self._channels.pop(channel, None)
         if self.running:
             for gone in self.route_info.channel_closed(channel):

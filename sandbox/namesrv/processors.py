@@ -26,7 +26,7 @@ from sandbox.remoting.headers import (
 
 
 class NameServerProcessor:
-    """RocketMQ: `DefaultRequestProcessor` (spec remoting 2.5)."""
+    """Handlers of requests for routes and registrations.  RocketMQ: `DefaultRequestProcessor` (spec remoting 2.5)."""
 
     def __init__(
         self, name: str, config: NameServerConfig, routes: RouteInfoManager, kv: KVConfigManager, journal: Journal
@@ -83,7 +83,7 @@ class NameServerProcessor:
         return c.reply(ResponseCode.SUCCESS)
 
     def data_version(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
-        """Answer whether a broker's table has changed since it registered; if not, renew the registration."""
+        """Answer if a broker's table has changed since it registered; if not, renew the registration."""
         address, asked = UnregisterBrokerHeader.from_ext(c.ext).address, DataVersion.decode(c.body)
         known = self._routes.version_of(address)
         if known == asked:
@@ -115,7 +115,7 @@ class NameServerProcessor:
         return c.reply(ResponseCode.SUCCESS, body=TopicList(tuple(topics)).encode())
 
     def system_topics(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
-        """The names of clusters and brokers, which are also topics, and one broker's address."""
+        """Answer with the names of clusters and brokers, which are also topics, and one broker's address."""
         names = {*self._routes.clusters, *self._routes.brokers}
         address = next(
             (
@@ -137,14 +137,17 @@ class NameServerProcessor:
             self._route_changed(broker, "unregistered", (topic,))
 
     def wipe_write(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
-        """Until the broker's next changed registration, producers do not find its queues."""
+        """Remove the write permission of a broker's topics.
+
+        Producers do not find its queues until its next changed registration.
+        """
         return c.reply(ResponseCode.SUCCESS, {"wipeTopicCount": str(self._permit(c, allowed=False))})
 
     def add_write(self, c: RemotingCommand, _: Channel) -> RemotingCommand:
         return c.reply(ResponseCode.SUCCESS, {"addTopicCount": str(self._permit(c, allowed=True))})
 
     def removed(self, gone: Removal, reason: str) -> None:
-        """An address was removed without unregistering."""
+        """Write the event RouteChanged for an address that was removed without unregistering."""
         self._route_changed(gone.broker, reason, gone.topics)
 
     def _permit(self, c: RemotingCommand, *, allowed: bool) -> int:

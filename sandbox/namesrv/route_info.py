@@ -1,4 +1,4 @@
-"""Which broker has which topic, by the brokers' registrations."""
+"""The topics of each broker, from the brokers' registrations."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ READ_WRITE = 6
 
 @dataclass(slots=True)
 class BrokerLive:
-    """One registered address, and when it registered last."""
+    """One registered address, and the time of its last registration."""
 
     broker: str
     broker_id: int
@@ -40,7 +40,7 @@ class BrokerLive:
 
 
 class Registration(NamedTuple):
-    """Result of a registration, and the master's addresses for a slave."""
+    """The result of a registration, and the master's addresses for a slave."""
 
     topics: tuple[str, ...]  # new, or with another number of queues or other permissions
     new_address: bool
@@ -57,9 +57,10 @@ class Removal(NamedTuple):
 
 
 class RouteInfoManager:
-    """Registrations merge: topics that a later one does not name stay (RocketMQ: `RouteInfoManager`).
+    """The name server's tables of brokers and topics.  RocketMQ: `RouteInfoManager`.
 
-    Name servers do not communicate; each has only what brokers registered with it.
+    Registrations merge: topics that a later one does not name stay.  Name servers do not communicate; each has only
+    the registrations that brokers sent to it.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -76,7 +77,7 @@ class RouteInfoManager:
     def register(self, header: RegisterBrokerHeader, table: TopicConfigTable, channel: Channel) -> Registration:
         """Take over a broker's registration.  Only a master's topics count, and only if its version is new.
 
-        Raises BrokerRefused (1) for one broker too many; topics beyond MAX_ROUTES are left out.
+        Raises BrokerRefused (1) if the name server has too many brokers; topics beyond MAX_ROUTES are left out.
         """
         self._admit(header)
         before = self.live.get(header.address)
@@ -110,7 +111,7 @@ class RouteInfoManager:
         return Registration(topics, new_address, master, live.ha_address if live else None)
 
     def unregister(self, broker_name: str, address: str, broker_id: int) -> Removal | None:
-        """A broker unregisters."""
+        """Remove an address that its broker unregisters; return None if it was not registered there."""
         broker = self.brokers.get(broker_name)
         if broker is None or broker.addresses.get(broker_id) != address:
             self.live.pop(address, None)
@@ -118,18 +119,18 @@ class RouteInfoManager:
         return self._remove(address, broker_name, broker_id)
 
     def channel_closed(self, channel: Channel) -> list[Removal]:
-        """A connection ended: addresses registered over it are removed at once."""
+        """Remove at once the addresses registered over a closed connection, and return the removals."""
         gone = [(address, live) for address, live in self.live.items() if live.channel is channel]
         return [self._remove(address, live.broker, live.broker_id) for address, live in gone]
 
     def scan(self, expired_ms: int) -> list[tuple[Removal, Channel]]:
-        """Remove addresses not renewed for too long; returns them with their connections, to be closed."""
+        """Remove addresses not renewed for `expired_ms`; return them with their connections, which must be closed."""
         silent_since_ms = self._clock.now_ms() - expired_ms
         gone = [(address, live) for address, live in self.live.items() if live.last_update_ms < silent_since_ms]
         return [(self._remove(address, live.broker, live.broker_id), live.channel) for address, live in gone]
 
     def route(self, topic: str) -> TopicRouteData | None:
-        """The queues of every broker that has an address; None: no broker has the topic."""
+        """Return the queues of every broker that has an address; None if no broker has the topic."""
         rows = self.topic_queues.get(topic, {})
         queues = tuple(rows[name] for name in sorted(rows) if name in self.brokers)
         if not queues:
@@ -137,7 +138,7 @@ class RouteInfoManager:
         return TopicRouteData(queues, tuple(self.brokers[row.broker] for row in queues))
 
     def cluster_info(self) -> bytes:
-        """`ClusterInfo`, encoded and cached: requested often, changed seldom."""
+        """Return `ClusterInfo`, encoded and cached, because it is requested often and changes seldom."""
         if self._cluster_info is None:
             clusters = {name: tuple(brokers) for name, brokers in self.clusters.items()}
             self._cluster_info = ClusterInfo(self.brokers, clusters).encode()
@@ -148,22 +149,22 @@ class RouteInfoManager:
         return sorted(topic for topic, rows in self.topic_queues.items() if names & rows.keys())
 
     def topics_where(self, matches: Callable[[int], bool]) -> list[str]:
-        """Topics whose sys flag fits, as one of their brokers has it."""
+        """Return the topics whose sys flag at one of their brokers matches."""
         firsts = ((topic, next(iter(rows.values()), None)) for topic, rows in self.topic_queues.items())
         return sorted(topic for topic, row in firsts if row is not None and matches(row.sys_flag))
 
     def version_of(self, address: str) -> DataVersion | None:
-        """Return the version of the table last registered by the address; None: there is none."""
+        """Return the version of the table last registered by the address; None without one."""
         live = self.live.get(address)
         return live.version if live else None
 
     def still_there(self, address: str) -> None:
-        """A broker's table is unchanged and its registration renewed."""
+        """Renew the registration of an address whose table is unchanged."""
         if address in self.live:
             self.live[address].last_update_ms = self._clock.now_ms()
 
     def delete_topic(self, topic: str, cluster: str | None) -> list[str]:
-        """Remove a topic, of one cluster's brokers or of all; returns the brokers that had it."""
+        """Remove a topic, of one cluster's brokers or of all; return the brokers that had it."""
         rows = self.topic_queues.get(topic, {})
         brokers = sorted(name for name in rows if cluster is None or name in self.clusters.get(cluster, ()))
         for name in brokers:
@@ -175,7 +176,7 @@ class RouteInfoManager:
         return brokers
 
     def set_write_permission(self, broker: str, *, allowed: bool) -> list[str]:
-        """Make all topics of a broker read-only, or readable and writable; returns the topics."""
+        """Make all topics of a broker read-only, or readable and writable; return the topics."""
         topics = self._topics_of.get(broker, set())
         for topic in topics:
             row = self.topic_queues[topic][broker]
@@ -198,7 +199,7 @@ class RouteInfoManager:
             raise BrokerRefused(ResponseCode.SYSTEM_ERROR, f"a name server knows at most {MAX_ADDRESSES} brokers")
 
     def _forget_dead(self) -> None:
-        """Remove broker names without an address (RocketMQ keeps them), to make room for others."""
+        """Remove broker names without a live address (RocketMQ keeps them), to make room for others."""
         for broker in list(self.brokers.values()):
             if not any(address in self.live for address in broker.addresses.values()):
                 for broker_id, address in list(broker.addresses.items()):
@@ -220,7 +221,10 @@ class RouteInfoManager:
         return tuple(sorted(changed))
 
     def _remove(self, address: str, name: str, broker_id: int) -> Removal:
-        """Remove an address.  With the last one of a name, its queues are removed; with the last broker, the topic."""
+        """Remove an address.
+
+        With the last one of a broker name its queues are removed; with the last broker of a topic, the topic.
+        """
         self._cluster_info = None
         self.live.pop(address, None)  # it may have unregistered with a wrong name
         broker = self.brokers.get(name)

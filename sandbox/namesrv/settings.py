@@ -23,7 +23,7 @@ def as_settings(config: NameServerConfig) -> dict[str, str]:
 
 
 def changed(config: NameServerConfig, requested: dict[str, str]) -> NameServerConfig:
-    """The configuration with the given changes; unknown names are ignored, as in RocketMQ.
+    """Return the configuration with the given changes; unknown names are ignored, as in RocketMQ.
 
     Raises BrokerRefused (16) for names that cannot be changed over the wire.
     """

@@ -1,1 +1,1 @@
-"""A cluster from a notebook or a script: in virtual time, in real time, or a remote one."""
+"""Access to a cluster from a notebook or a script: in virtual time, in real time, or a remote one."""

@@ -1,4 +1,4 @@
-"""Runs coroutines of an asyncio loop for blocking callers: notebooks and scripts."""
+"""Blocking calls of coroutines, for notebooks and scripts."""
 
 import asyncio
 import functools
@@ -17,7 +17,7 @@ LISTENERS = 64  # application functions that run at the same time
 
 
 class LoopThread:
-    """A loop in a thread of its own, beside the loop that a notebook already has."""
+    """An event loop in a thread of its own, beside the loop that a notebook already has."""
 
     def __init__(self, name: str) -> None:
         self.loop = asyncio.new_event_loop()
@@ -26,10 +26,13 @@ class LoopThread:
         self._thread.start()
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """The coroutine's result or exception.  Raises ClientError when called from a listener, which runs in it."""
+        """Run a coroutine and return its result or raise its exception.
+
+        Raises ClientError if called from a listener, which itself runs in the loop.
+        """
         if threading.current_thread() is self._thread or not self._thread.is_alive():
             coroutine.close()
-            raise ClientError("waiting is not possible here: the loop that would go on is this one, or has ended")
+            raise ClientError("cannot wait: the event loop of the sandbox is the current one, or has ended")
         future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
         try:
             return future.result()
@@ -52,10 +55,10 @@ class LoopThread:
 
 
 class Blocking:
-    """Wraps an object so that every method waits for its result: `producer.send(…)` without `await`.
+    """Wrapper of an object whose methods wait for their result: `producer.send(…)` without `await`.
 
-    Everything runs in the loop's thread.  Attributes that are not methods are read as they are; `inner` is the object
-    itself.
+    Everything runs in the loop's thread.  Attributes that are not methods are read as they are; `inner` is the
+    object itself.
     """
 
     def __init__(self, inner: Any, thread: LoopThread) -> None:

@@ -1,4 +1,4 @@
-"""A sandbox for a notebook or a script: build a cluster, advance time, read values (docs/notebook.md)."""
+"""Sandboxes for a notebook or a script: build a cluster, advance time, read values (docs/notebook.md)."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ from sandbox.notebook.runs import RealRun, Run, VirtualRun
 from sandbox.queries.rows.board import QueueEnds
 from sandbox.queries.rows.snapshot import GroupQueueRow, Snapshot
 
-LOOK_S = 0.001  # the turn that writes what an answer completes
+LOOK_S = 0.001  # time of the turn that writes the result of an answer
 
 
 class QueueView(NamedTuple):
@@ -32,18 +32,21 @@ class QueueView(NamedTuple):
 
     @property
     def lag(self) -> int | None:
-        """mqadmin's difference: messages behind the committed offset, or behind 0 where a group that reads the topic
-        has none in this queue; None when one of the two is unknown."""
+        """The messages behind the committed offset (mqadmin's difference), or None if it is unknown.
+
+        A queue without a committed offset counts from 0 if the group reads the topic.
+        """
         begin = 0 if self.committed_offset is None and self.from_zero else self.committed_offset
         return None if self.max_offset is None or begin is None else self.max_offset - begin
 
 
 class Sandbox:
-    """Brokers, name servers, producers and consumers; `virtual` time passes only in `run`, real time by itself.
+    """A cluster of brokers, name servers, producers and consumers; `virtual` time passes only in `run`.
 
-    `template` and `preset` are those of the web page (docs/sandboxes.md); without a `home` the files go when it is
-    closed.  `recipe`, instead of all of these: the run of a recipe link (docs/sharing.md), which goes on from its last
-    event.  Every method raises ActionRefused, with a hint, for what a sandbox does not do.
+    `template` and `preset` are those of the web page (docs/sandboxes.md).  Without a `home` the files are deleted
+    when the sandbox is closed.  `recipe`, instead of all of these: the run of a reproducible link (docs/sharing.md),
+    which continues after its last event.  Every method raises ActionRefused, with a hint, for anything that a
+    sandbox refuses.
 
     >>> with Sandbox(seed=1) as box:
     ...     box.topic("orders", queues=1)
@@ -78,17 +81,17 @@ class Sandbox:
         self.close()
 
     def close(self) -> None:
-        """Stop it.  Files under a given `home` stay."""
+        """Stop the sandbox.  Files under a given `home` stay."""
         self._run.close()
 
     # Time.
 
     def run(self, seconds: float) -> None:
-        """Advance the machine's time, and at rate 1 the sandbox's time by as much."""
+        """Advance the machine's time; at rate 1 the sandbox's time advances as much."""
         self._run.pass_s(seconds)
 
     def run_until(self, condition: Callable[[], bool], *, within_s: float = 120, step_s: float = 0.25) -> float:
-        """Advance time until `condition`; returns the seconds it took.  Raises TimeoutError when it stays False."""
+        """Advance time until `condition` is true; return the seconds it took.  Raises TimeoutError after `within_s`."""
         passed_s = 0.0
         while not condition():
             if passed_s >= within_s:
@@ -100,7 +103,7 @@ class Sandbox:
     # Actions: all of docs/actions.md by `act`, the most usual ones by a method of their own.
 
     def act(self, action: str, **fields: Any) -> int:
-        """Execute an action by name and fields; returns the seq of its `ActionTaken` in the journal."""
+        """Execute an action by name and fields; return the seq of its `ActionTaken` in the journal."""
         return self._run.act(parse_action({"action": action, **fields}))
 
     def topic(self, topic: str, *, queues: int = 4) -> None:
@@ -114,43 +117,46 @@ class Sandbox:
         self.act("StartConsumer", actor=actor, group=group, subscriptions=[[topic, "*"] for topic in topics], **fields)
 
     def producer(self, actor: str, topic: str, *, rate_per_s: float = 5, **fields: Any) -> None:
-        """Start a producer that sends on its own."""
+        """Start a producer that sends continuously."""
         self.act("StartProducer", actor=actor, topic=topic, rate_per_s=rate_per_s, **fields)
 
     def send(self, topic: str, count: int = 1, **fields: Any) -> None:
-        """Send messages; `key` may hold `{n}`.  They are stored when time has passed."""
+        """Send messages; `key` may contain `{n}`.  They are stored once time has passed."""
         self.act("SendMessages", topic=topic, count=count, **fields)
 
     def slow(self, actor: str, *, key: str, ms: int) -> None:
-        """From now on messages with this key take the member `ms`."""
+        """Make the member take `ms` milliseconds for each message with this key from now on."""
         self.act("ChangeActor", actor=actor, slow_key=key, slow_ms=ms)
 
     def crash(self, actor: str) -> None:
-        """As kill -9: nothing is committed, unlocked or unregistered."""
+        """Crash an actor's process, as kill -9 does: nothing is committed, unlocked or unregistered."""
         self.act("CrashActor", actor=actor)
 
     def stop(self, actor: str) -> None:
-        """Stop it cleanly; it takes a moment of the sandbox's time."""
+        """Stop an actor cleanly, which takes some of the sandbox's time."""
         self.act("StopActor", actor=actor)
 
     # Guided labs (docs/labs.md), by number or slug.
 
     def lab(self, name: str | None = None) -> LabTask:
-        """Begin it, as a page does in a new sandbox; without a name, or where it is begun: what it asks for now."""
+        """Start a lab, as a page does in a new sandbox, and return its open task.
+
+        Without a name, or if the lab is in progress, return the open task only.
+        """
         row = self.ask("lab-state")["lab"]
         if name is not None and (row is None or row["lab"] != lab_of(name).slug):
             self.act("StartLab", lab=lab_of(name).slug)
             row = self.ask("lab-state")["lab"]
         if row is None:
-            raise ActionRefused(409, "No lab is in progress here.", 'Begin one by its number, such as lab("4").')
+            raise ActionRefused(409, "No lab is in progress here.", 'Start a lab by its number, for example lab("4").')
         return task_of(row)
 
     def answer(self, value: float | str) -> LabTask:
-        """To the open question of the lab in progress.  Returns what it asks for next."""
+        """Answer the open question of the lab in progress and return the next task."""
         task = self.lab()
         if task.phase not in PHASES:
             raise ActionRefused(
-                409, "Step {step} asks nothing now.", "Do what the step asks for first.", step=task.step
+                409, "Step {step} has no question now.", "First do what the step asks for.", step=task.step
             )
         self.act(
             "AnswerStep",
@@ -163,26 +169,29 @@ class Sandbox:
         return self.lab()
 
     def check(self, name: str) -> LabResult:
-        """Graded from the journal by the lab's own checks: what the page, `manage.py lab play` and Spark say."""
+        """Return the grade by the lab's own checks of the journal.
+
+        The page, `manage.py lab play` and Spark compute the same.
+        """
         return result_of(lab_of(name), self.events())
 
     # Reading.
 
     def ask(self, question: str, **fields: Any) -> dict[str, Any]:
-        """The answer to a question of docs/actions.md; it changes nothing."""
+        """Return the answer to a question of docs/actions.md, which changes nothing."""
         return self._run.ask(parse_question(question, fields))
 
     def snapshot(self) -> Snapshot:
-        """Everything at this moment, as the JSON API returns it: 64-bit numbers are text."""
+        """Return the whole state now, as the JSON API returns it: 64-bit numbers are text."""
         return self._run.snapshot()
 
     @property
     def now_ms(self) -> int:
-        """Sandbox time."""
+        """The sandbox's time in ms."""
         return int(self.snapshot()["at_ms"])
 
     def queues(self, topic: str, group: str | None = None) -> list[QueueView]:
-        """The topic's queues, with the offsets of `group`; a broadcasting group has a row per member."""
+        """Return the topic's queues, with the offsets of `group`; a broadcasting group has a row per member."""
         snapshot = self.snapshot()
         ends = {
             f"{queue['broker']}:{queue['queue_id']}": queue
@@ -203,7 +212,10 @@ class Sandbox:
         ]
 
     def events(self, kind: str | None = None, *, after: int = -1) -> list[Row]:
-        """The journal after a `seq`, of one type or all (docs/events.md), as flat rows: ready for a data frame."""
+        """Return the journal's entries after a `seq`, of one type or all (docs/events.md).
+
+        They are flat rows for a data frame.
+        """
         return [row for row in self._run.rows(after) if kind in (None, row["type"])]
 
 

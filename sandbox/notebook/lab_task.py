@@ -1,7 +1,7 @@
-"""A guided lab for a notebook: its open step as values, and its grade by the checks of the page (docs/labs.md)."""
+"""Guided labs for a notebook: the open step as values, and the grade by the checks of the page (docs/labs.md)."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.commands.labs import known_lab
 from sandbox.journal.schema import Row, from_row
@@ -17,8 +17,8 @@ PHASES = ("predict", "say", "why")  # in which something is asked
 class LabTask(NamedTuple):
     """The open task of the lab in progress; texts are in English.
 
-    `phase`: predict, do, say, why, done.  `question` and `options` (value, text) are those of the phase.  `sentence`:
-    what was missing or wrong at the last check.
+    `phase`: predict, do, say, why, done.  `question` and `options` (value, text) are those of the phase.
+    `sentence`: the result of the last check, with what is missing or wrong.
     """
 
     lab: str
@@ -49,7 +49,7 @@ class LabResult(NamedTuple):
 
 
 def lab_of(name: str) -> Lab:
-    """Return the lab with this number or slug.  Raises ActionRefused (404)."""
+    """Return the lab with this number or slug.  Raises ActionRefused (404) if none has it."""
     return named(name) or known_lab(name)
 
 
@@ -73,10 +73,12 @@ def task_of(row: LabRow) -> LabTask:
 
 
 def result_of(lab: Lab, rows: Iterable[Row]) -> LabResult:
-    """Graded from the journal alone.  Raises ActionRefused (409): it was not begun."""
+    """Return the grade of a lab from the journal alone.  Raises ActionRefused (409) if the lab was not begun."""
     graded = best(grade(map(from_row, rows)), lab.slug)
     if graded is None:
-        raise ActionRefused(409, "Lab {lab} is not in progress here.", "Start it in a new sandbox.", lab=lab.number)
+        raise ActionRefused(
+            409, "Lab {lab} is not in progress here.", "Start the lab in a new sandbox.", lab=lab.number
+        )
     attempt = graded.attempt
     return LabResult(
         lab.number,
@@ -89,5 +91,5 @@ def result_of(lab: Lab, rows: Iterable[Row]) -> LabResult:
     )
 
 
-def _filled(text: str, values: Mapping[str, Any]) -> str:
+def _filled(text: str, values: Mapping[str, object]) -> str:
     return text.format(**values)

@@ -1,8 +1,7 @@
-"""A run that was handed on as a recipe (docs/sharing.md), executed up to its last event; it goes on in `pass_s`."""
+"""The run of a reproducible link (docs/sharing.md), executed up to its last event; it continues in `pass_s`."""
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from sandbox.cluster.config import HostConfig
 from sandbox.control.actions import Action
@@ -17,7 +16,11 @@ from sandbox.queries.rows.snapshot import Snapshot
 
 
 class RecipeRun:
-    """Raises ActionRefused: 409 of a host with other limits, or it ends asleep; 422 no recipe."""
+    """A sandbox rebuilt from the recipe in a reproducible link.
+
+    Raises ActionRefused: 409 if the recipe's host has other limits, or if the run ends asleep; 422 for an invalid
+    recipe.
+    """
 
     def __init__(self, text: str) -> None:
         config = HostConfig()
@@ -34,14 +37,18 @@ class RecipeRun:
     def _awake(self) -> Sandbox:
         sandbox = self._rerun.sandbox
         if sandbox is None or sandbox.ended:
-            raise ActionRefused(409, "This recipe ends asleep.", "Ask for one up to an event while it was awake.")
+            raise ActionRefused(
+                409,
+                "This reproducible link ends while the sandbox is asleep.",
+                "Request a link that ends while the sandbox is awake.",
+            )
         return sandbox
 
     def act(self, action: Action) -> int:
         with self._rerun.entered():
             return self._sandbox.act(action, BY)
 
-    def ask(self, question: Question) -> dict[str, Any]:
+    def ask(self, question: Question) -> dict[str, object]:
         with self._rerun.entered():
             return self._sandbox.ask(question)
 

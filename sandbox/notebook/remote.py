@@ -1,4 +1,4 @@
-"""A remote cluster from a notebook or a script: producers, consumers and administrator over TCP.
+"""Clients of a remote cluster for a notebook or a script: producers, consumers and administrator over TCP.
 
 The cluster may be a sandbox whose port is open, `manage.py broker`, or Apache's RocketMQ 4.9 or 5.x (docs/notebook.md).
 """
@@ -53,7 +53,7 @@ gets the messages and their context and returns a status (client.listeners).
 
 
 class BlockingAdmin(NamedTuple):
-    """The parts of `client.admin.Admin`; every method waits."""
+    """The parts of `client.admin.Admin`; every method waits for its result."""
 
     names: Blocking
     brokers: Blocking
@@ -64,17 +64,17 @@ class BlockingAdmin(NamedTuple):
 
 
 def connect(name_servers: str | Sequence[str], **options: Any) -> "Remote":
-    """Clients for the cluster behind these name servers, `host:port`; several by semicolon or as a list.
+    """Return a `Remote` for the cluster behind these name servers, `host:port`; several by semicolon or as a list.
 
-    Options: `access_key` and `secret_key`, `tls` (an SSLContext), `home` (a directory for the offsets of broadcasting
-    members; without it they are lost with the process).
+    Options: `access_key` and `secret_key`, `tls` (an SSLContext), `home` (a directory for the offsets of
+    broadcasting members; without it they are lost with the process).
     """
     addresses = name_servers.split(";") if isinstance(name_servers, str) else list(name_servers)
     return Remote([address.strip() for address in addresses if address.strip()], **options)
 
 
 class Remote:
-    """Makes clients, each with a process identity of its own, and stops them when it is closed.
+    """Maker of clients: each has a process identity of its own, and all are stopped when it is closed.
 
     Every returned object blocks until its answer comes, without `await`; errors are those of kernel.errors:
     RemotingError when no node can be reached, BrokerRefused with code and remark when the cluster refuses.
@@ -122,7 +122,7 @@ class Remote:
         self.close()
 
     def close(self) -> None:
-        """Every client commits what it has finished and unregisters, the last one made first."""
+        """Stop every client, the last one made first: each commits the messages it has finished and unregisters."""
         self._ends.close()
 
     @property
@@ -144,20 +144,21 @@ class Remote:
         )
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """The result of a coroutine run on the loop of the clients, which sees them by their `inner`."""
+        """Run a coroutine on the loop of the clients and return its result; it accesses them by their `inner`."""
         return self._thread.run(coroutine)
 
     def producer(self, group: str = GROUP, *, name: str | None = None, **settings: Any) -> Blocking:
-        """A started `client.producer.Producer`; `settings` are those of ProducerConfig."""
+        """Return a started `client.producer.Producer`; `settings` are those of ProducerConfig."""
         producer = Producer(ProducerConfig(group=group, **settings), self._instance(name))
         return self._started(producer, producer.instance)
 
     def transaction_producer(
         self, check: Callable[[Message], bool | None], group: str = GROUP, *, name: str | None = None, **settings: Any
     ) -> "Transactions":
-        """A started `TransactionProducer`.
+        """Return a started `TransactionProducer`.
 
-        `check(message)` says what became of its transaction: True for commit, False for roll back, None for unknown.
+        `check(message)` returns the outcome of the message's transaction: True for commit, False for roll back, None
+        for unknown.
         """
         inner = TransactionProducer(ProducerConfig(group=group, **settings), self._instance(name), _outcome(check))
         return Transactions(self._started(inner, inner.producer.instance))
@@ -173,7 +174,7 @@ class Remote:
         name: str | None = None,
         **settings: Any,
     ) -> Blocking:
-        """A started `PushConsumer`: topics with their tag expressions, or SQL92 ones with `sql`.
+        """Return a started `PushConsumer` for topics with their tag expressions, or SQL92 ones with `sql`.
 
         `settings` are those of PushConsumerConfig: model="BROADCASTING", threads=4, max_reconsume_times=3, …
         """
@@ -184,7 +185,7 @@ class Remote:
         return self._started(consumer, consumer.instance)
 
     def pull_consumer(self, group: str = GROUP, *, name: str | None = None, **settings: Any) -> Blocking:
-        """A started `PullConsumer`: pulls the queues and offsets you give it."""
+        """Return a started `PullConsumer`, which pulls the queues and offsets that you give it."""
         consumer = PullConsumer(PullConsumerConfig(group=group, **_typed(settings)), self._instance(name, stream=True))
         return self._started(consumer, consumer.instance)
 
@@ -196,7 +197,7 @@ class Remote:
         name: str | None = None,
         **settings: Any,
     ) -> Blocking:
-        """A started `LitePullConsumer`; without topics its queues are set by `assign`."""
+        """Return a started `LitePullConsumer`; without topics its queues are set by `assign`."""
         consumer = LitePullConsumer(
             LitePullConsumerConfig(group=group, **_typed(settings)), self._instance(name, stream=True)
         )
@@ -233,26 +234,29 @@ class Remote:
         try:
             self._thread.run(client.start())
         except BaseException:
-            self._thread.run(_made(instance.crash))  # what was started
+            self._thread.run(_made(instance.crash))  # a client that started in part
             raise
         self._ends.callback(lambda: self._thread.run(client.shutdown()))
         return Blocking(client, self._thread)
 
 
 class Transactions:
-    """Sends in transactions; `execute(message)` is the local transaction and returns the same values as `check`."""
+    """Producer of messages in transactions.
+
+    `execute(message)` is the local transaction and returns the same values as `check`.
+    """
 
     def __init__(self, producer: Blocking) -> None:
         self.producer = producer
 
     def send(self, message: Message, execute: Callable[[Message], bool | None]) -> TransactionSendResult:
-        """Send a half message and return how it was stored, and the state of the local transaction."""
+        """Send a half message; return the result of the send and the state of the local transaction."""
         result: TransactionSendResult = self.producer.send_in_transaction(message, _outcome(execute))
         return result
 
 
-def _typed(settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings with RocketMQ's enum names given as text."""
+def _typed(settings: dict[str, object]) -> dict[str, Any]:
+    """Return the settings with RocketMQ's enum names in text replaced by their values."""
     kinds: dict[str, Callable[[Any], Any]] = {
         "model": MessageModel,
         "from_where": ConsumeFromWhere,
@@ -266,7 +270,7 @@ def _expressions(topics: Mapping[str, str] | Sequence[str]) -> dict[str, str]:
 
 
 async def _made(make: Callable[[], T]) -> T:
-    """Calls `make` on the loop, for objects bound to it."""
+    """Call `make` on the loop, for objects bound to it, and return the result."""
     return make()
 
 
@@ -281,7 +285,7 @@ def _outcome(decide: Callable[[Message], bool | None]) -> LocalTransaction:
 
 
 def _listening(listener: Listener, *, orderly: bool) -> Any:
-    """A listener of the client library from a function of one message."""
+    """Return a listener of the client library that calls a function with one message at a time."""
     if inspect.iscoroutinefunction(listener):
         return listener
     done, later = (
@@ -300,7 +304,7 @@ def _listening(listener: Listener, *, orderly: bool) -> Any:
 
 
 def _own_ip(name_servers: Sequence[str]) -> str:
-    """The source address of this machine towards them; nothing is sent."""
+    """Return the address of this machine from which it would reach the name servers; nothing is sent."""
     host, _, port = name_servers[0].rpartition(":") if name_servers else ("", "", "0")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:

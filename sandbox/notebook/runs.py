@@ -1,10 +1,10 @@
-"""Two ways to run a sandbox without a web page: in virtual time, or in real time."""
+"""The two ways to run a sandbox without a web page: in virtual time, or in real time."""
 
 import tempfile
 import threading
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from sandbox.control.actions import Action
 from sandbox.control.questions import Question
@@ -28,7 +28,7 @@ class Run(Protocol):
     """An open sandbox.  `act` and `ask` raise ActionRefused."""
 
     def act(self, action: Action) -> int: ...
-    def ask(self, question: Question) -> dict[str, Any]: ...
+    def ask(self, question: Question) -> dict[str, object]: ...
     def pass_s(self, seconds: float) -> None: ...
     def snapshot(self) -> Snapshot: ...
     def rows(self, after: int) -> list[Row]: ...
@@ -36,7 +36,10 @@ class Run(Protocol):
 
 
 class VirtualRun:
-    """Time passes only in `pass_s`, as fast as the machine can; the same seed and actions give the same run."""
+    """A run in virtual time: time passes only in `pass_s`, as fast as the machine can.
+
+    The same seed and actions give the same run.
+    """
 
     def __init__(self, home: Path | None, template: str, *, seed: int | str, preset: str) -> None:
         self._own = tempfile.TemporaryDirectory(prefix="queueviz-") if home is None else None
@@ -45,7 +48,7 @@ class VirtualRun:
     def act(self, action: Action) -> int:
         return self._world.act(action)
 
-    def ask(self, question: Question) -> dict[str, Any]:
+    def ask(self, question: Question) -> dict[str, object]:
         return self._world.ask(question)
 
     def pass_s(self, seconds: float) -> None:
@@ -55,7 +58,7 @@ class VirtualRun:
         return self._world.snapshot()
 
     def rows(self, after: int) -> list[Row]:
-        """From memory if it reaches back so far, else from the journal's files."""
+        """Return the journal's rows after a seq, from memory if it has them all, else from the files."""
         cluster = self._world.cluster
         try:
             entries = cluster.journal.since(after + 1)
@@ -71,7 +74,10 @@ class VirtualRun:
 
 
 class RealRun:
-    """The engine's own thread and real files; `pass_s` waits.  `SetRate` makes sandbox time go faster."""
+    """A run in real time with the engine's own thread and real files; `pass_s` waits.
+
+    `SetRate` makes sandbox time go faster.
+    """
 
     def __init__(self, home: Path | None, template: str, *, seed: int | str, preset: str) -> None:
         self._own = tempfile.TemporaryDirectory(prefix="queueviz-") if home is None else None
@@ -89,7 +95,7 @@ class RealRun:
     def act(self, action: Action) -> int:
         return _value(self._port.act(SLUG, action, OWNER))
 
-    def ask(self, question: Question) -> dict[str, Any]:
+    def ask(self, question: Question) -> dict[str, object]:
         return _value(self._port.ask(SLUG, question))
 
     def pass_s(self, seconds: float) -> None:

@@ -1,5 +1,4 @@
-"""Spark jobs on store and journal: both as tables, and questions about them (docs/pipeline.md).
+"""Spark jobs that read stores and journals as tables and answer questions about them (docs/pipeline.md).
 
-Independent of Django; only code of the child process imports pyspark: `launch` and `results` are for all other
-packages.
+Independent of Django.  Only code of the child process imports pyspark; other packages use `launch` and `results`.
 """

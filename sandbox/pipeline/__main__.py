@@ -10,12 +10,15 @@ from typing import Any
 
 import orjson
 
-from sandbox.pipeline.launch import Order
-from sandbox.pipeline.running import Runner
+from sandbox.pipeline.runs.launch import Order
+from sandbox.pipeline.runs.runner import Runner
 
 
 def main() -> None:
-    """Orders are executed one after the other; a cancellation is handled at once."""
+    """Run the child process: execute orders from standard input one after the other, and write reports.
+
+    The reports go to standard output.  A second thread handles cancellations at once.
+    """
     parser = argparse.ArgumentParser(prog="sandbox.pipeline")
     parser.add_argument("--master")
     parser.add_argument("--remote")
@@ -34,7 +37,10 @@ def main() -> None:
 
 
 def listen(orders: "SimpleQueue[Order | None]", runner: Runner) -> None:
-    """When the parent has ended, or needs no more, every order is cancelled, also one that has not begun."""
+    """Read orders, cancellations and ends from standard input until the parent closes it; then cancel every order.
+
+    The parent closes the input when it exits or needs no more results.  Orders that have not begun are cancelled too.
+    """
     runs = []
     for line in sys.stdin.buffer:
         value: dict[str, Any] = orjson.loads(line)

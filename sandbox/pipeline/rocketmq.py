@@ -11,11 +11,11 @@ from sandbox.pipeline.sinks.rocketmq import BatchWriter, StreamWriter, batch_wri
 from sandbox.pipeline.sources.cluster import ClusterReader
 from sandbox.pipeline.sources.cluster_options import asked_of, schema_of, stream_of
 from sandbox.pipeline.sources.cluster_stream import ClusterStreamReader
-from sandbox.pipeline.sources.travel import reduced
+from sandbox.pipeline.sources.portable_source import reduced
 
 
 class RocketMQ(DataSource):
-    """Registered as `rocketmq`."""
+    """Spark's data source named `rocketmq`."""
 
     @classmethod
     def name(cls) -> str:

@@ -1,4 +1,4 @@
-"""A Spark session with measured settings (docs/pipeline.md), and our code for its workers."""
+"""The Spark session with measured settings (docs/pipeline-worker.md), and the code shipped to its workers."""
 
 import atexit
 import os
@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from sandbox.pipeline.rocketmq import RocketMQ
 from sandbox.pipeline.sources.journal import JournalSource
 from sandbox.pipeline.sources.store import StoreSource
-from sandbox.pipeline.where import KEPT_IN, NoSpark
+from sandbox.pipeline.spark.master_address import KEPT_IN, NoSpark
 
 CHECKPOINTING = "org.apache.spark.sql.execution.streaming.checkpointing"
 SETTINGS = {
@@ -45,7 +45,10 @@ LOCAL = "local[*]"
 
 
 def open_session(*, master: str | None = None, remote: str | None = None, **more: str) -> SparkSession:
-    """`local[*]` by default; a cluster by `master`, or a Connect server by `remote`, which has its own settings."""
+    """Open a session: `local[*]` by default, a cluster by `master`, or a Connect server by `remote`.
+
+    A Connect server has its own settings.  `more`: further settings of a local session or cluster.
+    """
     builder: Any = SparkSession.builder.appName("QueueViz")
     if remote is not None:
         wait_for_server(remote)
@@ -75,9 +78,9 @@ def addresses(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def keep_in_files(session: Any, directory: Path) -> None:
-    """Intermediate tables of a run are stored there on a cluster, whose executors lose their memory when they end.
+    """Store intermediate tables of a run in `directory` if executors may lose their memory, as on a cluster.
 
-    Also on a Connect server, which does not say whether it is one.
+    A Connect server does not report if it is a cluster, so the tables are stored there too.
     """
     context = getattr(session, "_sc", None)
     if context is None:
@@ -87,7 +90,10 @@ def keep_in_files(session: Any, directory: Path) -> None:
 
 
 def wait_for_server(remote: str) -> None:
-    """Raises NoSpark when there is no Connect server at the address; Spark's own client would try for ten minutes."""
+    """Wait until a Connect server accepts connections.
+
+    Raises NoSpark after `SERVER_READY_S` without one; Spark's own client would try for ten minutes.
+    """
     import grpc  # type: ignore[import-untyped]
     from pyspark.sql.connect.client import DefaultChannelBuilder
 
@@ -95,11 +101,11 @@ def wait_for_server(remote: str) -> None:
         try:
             grpc.channel_ready_future(channel).result(SERVER_READY_S)
         except grpc.FutureTimeoutError:
-            raise NoSpark(f"Who answers at {remote} is no Spark Connect server.") from None
+            raise NoSpark(f"The server at {remote} is not a Spark Connect server.") from None
 
 
 def packed(directory: Path) -> Path:
-    """The `sandbox` package as a zip, without Django."""
+    """Write the package `sandbox` as a zip file into `directory` and return its path."""
     root = Path(__file__).parents[1]
     path = directory / "sandbox.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:

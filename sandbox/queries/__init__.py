@@ -1,1 +1,1 @@
-"""The read side: snapshots for live channels, answers to questions, rows of both.  Nothing here changes a cluster."""
+"""The read side: snapshots for live channels, answers to questions, rows of both.  It never changes a cluster."""

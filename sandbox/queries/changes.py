@@ -20,8 +20,11 @@ MOMENTS = {"seq", "at_ms", "wall_ms", "last_update_ms", "answered_ms"}  # always
 
 
 class Change(NamedTuple):
-    """`place`: names on the way, as `groups/order-svc/queues/orders/broker-a/0`; `exact`: both values hold at their
-    events, the others are as old as keyframes.  A row that came or went has no field."""
+    """One difference between two states.
+
+    `place`: path of names, such as `groups/order-svc/queues/orders/broker-a/0`.  `field`: None for a row that was
+    added or removed.  `exact`: both values hold at their events; other values are as old as their keyframes.
+    """
 
     place: str
     field: str | None
@@ -31,7 +34,10 @@ class Change(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """Between the events `first` and `last`; what no event carries is as at the keyframes before them."""
+    """The differences between the states at the events `first` and `last`.
+
+    Values that no event carries are those of the keyframes before them.
+    """
 
     first: int
     last: int
@@ -72,7 +78,7 @@ def _changes(before: Any, after: Any, way: tuple[str, ...]) -> Iterator[Change]:
             yield Change(path, name, old, new, False)
 
 
-def _by_name(kind: str, rows: list[Any]) -> dict[str, Any]:
+def _by_name(kind: str, rows: list[Any]) -> dict[str, object]:
     return {"/".join(str(row[field]) for field in NAMES[kind] if row.get(field) is not None): row for row in rows}
 
 

@@ -1,4 +1,4 @@
-"""Check of a group's allocation strategy against the cluster, for the action and for a plan of it."""
+"""The check of a group's allocation strategy against the cluster, for the action and for its preview."""
 
 from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
@@ -22,17 +22,17 @@ class StrategyWish(Protocol):
     @property
     def rooms(self) -> tuple[str, ...]: ...
     @property
-    def queues_by_member(self) -> dict[str, Any] | None: ...
+    def queues_by_member(self) -> dict[str, object] | None: ...
 
 
 def checked_strategy(
     cluster: Cluster, wish: StrategyWish, strategy: str, absent: AbstractSet[str] = frozenset()
-) -> dict[str, Any]:
-    """Return the strategy's settings to store.
+) -> dict[str, object]:
+    """Check the requested strategy and return its settings to store.
 
     Raises ActionRefused (422) for a field that the strategy does not read, or lacks.
     """
-    chosen: dict[str, Any] = {"strategy": strategy, "virtual_nodes": wish.virtual_nodes, "rooms": list(wish.rooms)}
+    chosen: dict[str, object] = {"strategy": strategy, "virtual_nodes": wish.virtual_nodes, "rooms": list(wish.rooms)}
     if wish.virtual_nodes != DEFAULT_VIRTUAL_NODES and strategy != "CONSISTENT_HASH":
         raise _unread("virtual_nodes", strategy, "Choose CONSISTENT_HASH.")
     if wish.rooms and strategy not in (MACHINE_ROOM, NEARBY):
@@ -47,18 +47,21 @@ def checked_strategy(
 
 
 def _unread(field: str, strategy: str, hint: str) -> ActionRefused:
-    return ActionRefused(422, "{strategy} does not read {field}.", hint, field=field, strategy=strategy)
+    return ActionRefused(422, "{strategy} does not use {field}.", hint, field=field, strategy=strategy)
 
 
 def _check_rooms(cluster: Cluster, strategy: str, rooms: Rooms) -> None:
-    """Some broker or member needs a place, else the strategy gives no member anything (or every member everything)."""
+    """Raise ActionRefused (422) if no broker or member is in a room that the strategy reads.
+
+    Without one the strategy assigns nothing to any member (or all queues to every member).
+    """
     brokers = {node.name for node in cluster.nodes.brokers}
     unknown = sorted(set(rooms.places) - brokers)
     if unknown:
         raise ActionRefused(
             422,
-            "There is no broker {broker} to stand in a room.",
-            "Brokers are: {known}.",
+            "Broker {broker} does not exist and cannot be in a room.",
+            "Available brokers: {known}.",
             field="rooms",
             broker=unknown[0],
             known=", ".join(sorted(brokers)),
@@ -67,21 +70,21 @@ def _check_rooms(cluster: Cluster, strategy: str, rooms: Rooms) -> None:
     if not inside or (strategy == NEARBY and not rooms.places):
         raise ActionRefused(
             422,
-            "No broker stands in any of these rooms.",
-            "Say where brokers stand, like east@{broker}.",
+            "No broker is in any of these rooms.",
+            "Set the rooms of brokers, for example east@{broker}.",
             field="rooms",
             broker=min(brokers),
         )
 
 
 def _lists(cluster: Cluster, wish: StrategyWish, absent: AbstractSet[str]) -> dict[str, list[str]]:
-    """Label → queue keys."""
+    """Return the queue keys of each member label, as CONFIG requests them.  Raises ActionRefused (422)."""
     queues_by_member = wish.queues_by_member
     if not queues_by_member:
         raise ActionRefused(
             422,
-            "CONFIG needs a list of queues for each member.",
-            "Give queues_by_member, like A: broker-a:0, broker-a:1.",
+            "CONFIG requires a list of queues for each member.",
+            "Set queues_by_member, for example A: broker-a:0, broker-a:1.",
             field="queues_by_member",
         )
     view = GroupView(cluster, wish.group)
@@ -91,8 +94,8 @@ def _lists(cluster: Cluster, wish: StrategyWish, absent: AbstractSet[str]) -> di
         if label not in by_label:
             raise ActionRefused(
                 422,
-                "{member} is no member of {group} here.",
-                "Members are: {known}.",
+                "{member} is not a member of {group} here.",
+                "Available members: {known}.",
                 field="queues_by_member",
                 member=label,
                 group=wish.group,
@@ -113,19 +116,19 @@ def _rows(label: str, rows: Any) -> list[str]:
     raise ActionRefused(
         422,
         "The queues of {member} must be a list.",
-        "Write them like broker-a:3.",
+        "List the queues in the form broker-a:3.",
         field="queues_by_member",
         member=label,
     )
 
 
 def _queues(view: GroupView, topics: list[str], row: str) -> list[MessageQueue]:
-    """`broker-a:3` of every topic that has it, or `orders/broker-a/3`."""
+    """Return the queues that `row` names: `broker-a:3` of every topic that has it, or `orders/broker-a/3` alone."""
     if "/" in row:
         topics = [row.split("/", 1)[0]]
     queues = [mq for topic in topics for mq in view.read_queues(topic) if row in (mq.row, mq.key)]
     if not queues:
         raise ActionRefused(
-            422, "There is no queue {queue} to read.", "Write it like broker-a:3.", field="queues_by_member", queue=row
+            422, "{queue} is not a readable queue.", "Use the form broker-a:3.", field="queues_by_member", queue=row
         )
     return queues

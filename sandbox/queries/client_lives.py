@@ -23,7 +23,10 @@ MARKS_KEPT = 48
 
 
 class ClientLife:
-    """One process.  Rows are plain values, oldest first; the first half of the marks is never pushed out."""
+    """Facts about one client process.  Rows are plain values, oldest first.
+
+    The first half of the marks is never dropped.
+    """
 
     __slots__ = ("began_ms", "group", "marks", "states", "steps", "unfinished")
 
@@ -57,7 +60,7 @@ class ClientLife:
     def mark(self, row: MarkRow) -> None:
         self.marks.append(row)
         if len(self.marks) > MARKS_KEPT:
-            del self.marks[MARKS_KEPT // 2]  # how it began is what people come for
+            del self.marks[MARKS_KEPT // 2]  # keep the first half: the start of a process matters most
 
 
 class ClientLives:
@@ -73,7 +76,7 @@ class ClientLives:
         return list(self._lives)
 
     def note(self, entry: Entry) -> None:
-        """Record a fact."""
+        """Record a journal entry if it is a fact about a client process."""
         seq, at_ms, _, event, _ = entry
         match event:
             case LifecycleStep():

@@ -1,4 +1,4 @@
-"""The state at an event: the keyframe before it, and what the events since then changed.
+"""The state at an event: the keyframe before it with the changes of the events since then.
 
 | field | changed by |
 |---|---|
@@ -11,8 +11,8 @@
 | `groups[].queues[].flow_control` | FlowControlChanged, and every change of owner |
 | `groups[].queues[].cause` | every fact that names the queue |
 
-No event carries the rest: it is the keyframe's.  `Folded.carried` names the fields that hold at the event, so that
-a reader marks all others as the keyframe's.
+No event carries the other fields: their values are the keyframe's.  `Folded.carried` names the fields that hold at
+the event, so that a reader marks all others as the keyframe's.
 """
 
 from collections.abc import Iterable
@@ -55,16 +55,20 @@ BREAKS = (BrokerStarted, BrokerStopped, GroupChanged, SandboxSlept, SandboxWoken
 
 
 class Folded(NamedTuple):
-    """`carried`: by `topics` and `groups/<name>`, the fields of their queues that hold at the event."""
+    """The state at an event.
+
+    `carried`: by `topics` and `groups/<name>`, the fields of their queues that hold at the event.
+    """
 
     snapshot: Snapshot
     carried: dict[str, frozenset[str]]
 
 
 def fold(keyframe: Snapshot, entries: Iterable[Entry], at: int) -> Folded:
-    """The state at event `at`.  `entries` begin after the keyframe's `seq`, and go on to the next keyframe.
+    """Return the state at event `at`, from the keyframe and the entries after it.
 
-    Those after `at` are needed for what the valve held back: it is written late, and may have been stored before `at`.
+    `entries` begin after the keyframe's `seq` and continue to the next keyframe.  Those after `at` are needed for
+    entries that the valve held back: they are written late and may belong before `at`.
     """
     state = _Fold(keyframe)
     for entry in entries:
@@ -135,7 +139,10 @@ class _Fold:
                 self.lose({"owner"}, f"groups/{event.group}")  # of a wire client, the one that pulled last
 
     def lose(self, fields: Iterable[str], path: str | None = None) -> None:
-        """From here on the keyframe's value stands for these fields."""
+        """Mark these fields as no longer carried by events: the keyframe's values are used.
+
+        `path`: only for the queues of this list; None for all.
+        """
         for name in [path] if path is not None else list(self._carried):
             if name in self._carried:
                 self._carried[name] -= frozenset(fields)
@@ -151,7 +158,10 @@ class _Fold:
         return Folded(self._snapshot, self._carried)
 
     def _count(self, group: Any) -> None:
-        """A committed offset counts instead of 0; the lag where queues and offsets hold, else the keyframe's stands."""
+        """Compute the group's lag if its queues and offsets hold at the event; otherwise keep the keyframe's.
+
+        A queue with a committed offset no longer counts from 0.
+        """
         for row in group["queues"]:
             if row.get("from_zero") and row["committed"] is not None:
                 row["from_zero"] = False
@@ -182,7 +192,7 @@ class _Fold:
             row.update(fields)
 
     def _is_shared(self, event: MemberStateChanged) -> bool:
-        """Return whether several processes share the client id: a second one starts while the first holds queues."""
+        """Return True if several processes share the client id: a second one starts while the first holds queues."""
         member = event.group, event.client_id
         if event.state == "starting" and member in self._ours:
             self._shared.add(member)

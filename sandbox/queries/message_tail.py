@@ -1,11 +1,10 @@
-"""The newest messages of all queues that a filter lets through, for who watches them arrive.
+"""The newest messages of all queues that match a filter, for viewers who watch them arrive.
 
-A view reads again and again; between two readings a tail remembers how far it has come in each queue, so that a
-reading costs what is new.
+Between two readings a tail keeps its position in each queue, so that a reading reads only new messages.
 """
 
 from collections import deque
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 from sandbox.cluster.cluster import Cluster
@@ -16,18 +15,18 @@ from sandbox.message.topic_names import is_system
 from sandbox.queries.rows.messages import message_row
 from sandbox.store.message_store import MessageStore
 
-Row = dict[str, Any]
+Row = dict[str, object]
 Arrived = tuple[MessageQueue, StoredMessage]
 
 ROWS_KEPT = 100
 ROWS_PER_S = 20  # shown; the rest is counted
-LOOKED_AT = 400  # records one reading looks at; what is beyond is counted unseen
+LOOKED_AT = 400  # records that one reading reads; further ones count as unseen
 TAILS = 8  # filters followed at a time, of one sandbox
 WANTED_CHARS = 255
 
 
 class Wanted(NamedTuple):
-    """A filter of messages: all, or by topic, queue (`broker-a:3`), tag, or a text in one of their keys."""
+    """A filter of messages: all, or by topic, queue (`broker-a:3`), tag, or a part of one of their keys."""
 
     topic: str = ""
     queue: str = ""
@@ -36,7 +35,7 @@ class Wanted(NamedTuple):
 
     @classmethod
     def of(cls, query: str) -> "Wanted":
-        """From the part of a channel's name behind the question mark; unknown fields are left out.
+        """Return the filter in the query part of a channel's name; unknown fields are ignored.
 
         >>> Wanted.of("topic=orders&queue=broker-a%3A3")
         Wanted(topic='orders', queue='broker-a:3', tag='', key='')
@@ -45,7 +44,7 @@ class Wanted(NamedTuple):
         return cls(**fields)
 
     def has(self, mq: MessageQueue) -> bool:
-        """System topics only where they are named."""
+        """Return True if the filter includes the queue; system topics only if the filter names them."""
         if self.topic != mq.topic and (self.topic or is_system(mq.topic)):
             return False
         return self.queue in ("", mq.row)
@@ -65,7 +64,10 @@ class Wanted(NamedTuple):
 
 
 class MessageTail:
-    """One filter's newest messages.  `seen` fit it, `rest` of them were not shown, `unseen` were never looked at."""
+    """The newest messages that match one filter.
+
+    `seen`: number of matches.  `rest`: matches that were not shown.  `unseen`: messages that were never read.
+    """
 
     def __init__(self, filters: Wanted) -> None:
         self.wanted = filters
@@ -79,7 +81,10 @@ class MessageTail:
         self._used = 0
 
     def read(self, cluster: Cluster) -> None:
-        """Take what is new.  The first time: the last messages there are, as many as a second shows."""
+        """Read the messages stored since the last reading.
+
+        The first reading takes the last messages, as many as one second shows.
+        """
         stores = {node.name: node.running.store for node in cluster.nodes.masters()}
         queues = [
             mq
@@ -102,7 +107,10 @@ class MessageTail:
             self.seen += 1
 
     def _go_on(self, stores: dict[str, MessageStore], ends: dict[MessageQueue, int], now_s: float) -> None:
-        """Read no more than can be shown, or than must be looked into; of what is too much the newest are shown."""
+        """Read new messages: only as many as can be shown, or as must be read for the filter.
+
+        If too many match, the newest are shown.
+        """
         assert self._next is not None
         new = {
             mq: range(max(begin, _low(stores, mq)), end)
@@ -138,7 +146,7 @@ class MessageTail:
 
 
 class MessageTails:
-    """The filters that are followed; the one not read for longest is forgotten first."""
+    """The tails of all filters in use; at the limit the one that was not read for longest is dropped."""
 
     def __init__(self) -> None:
         self._tails: dict[Wanted, MessageTail] = {}
@@ -151,7 +159,7 @@ class MessageTails:
         return tail
 
     def forget(self) -> None:
-        """A log begins again: what lies at the old places now is something else."""
+        """Drop all tails, because a log starts again and its offsets have other messages now."""
         self._tails.clear()
 
 

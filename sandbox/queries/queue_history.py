@@ -21,7 +21,7 @@ _OF_QUEUES = frozenset({MessagesStored, PullAnswered, MessagesFiltered, Messages
 
 
 class QueueHistory:
-    """Reads new entries when asked, and forgets what the journal's memory forgets."""
+    """Journal entries by queue.  Reads new entries on request, and drops those that leave the journal's memory."""
 
     def __init__(self) -> None:
         self.skips: deque[Entry] = deque()  # FlowSkipped
@@ -46,5 +46,5 @@ class QueueHistory:
             del self._by_queue[key]
 
     def of(self, key: QueueKey) -> Iterable[Entry]:
-        """Oldest first."""
+        """Return the entries of a queue, oldest first."""
         return self._by_queue.get(key, ())

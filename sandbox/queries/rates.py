@@ -13,7 +13,7 @@ K = TypeVar("K")
 
 
 class Rates(Generic[K]):
-    """The rates of all polled offsets.  None until an offset was polled twice: unknown, which is not 0."""
+    """The rates of all polled offsets.  A rate is None (unknown, not 0) until its offset was polled twice."""
 
     def __init__(self, clock: Clock, most: int, *, window_s: float = WINDOW_S, least_s: float = LEAST_S) -> None:
         self._clock = clock
@@ -44,14 +44,14 @@ class Rates(Generic[K]):
         return round((last - first) / (last_s - first_s), 1)
 
 
-COMMITS_WINDOW_S = 60.0  # as brokers count what they hand out a minute at a time
+COMMITS_WINDOW_S = 60.0  # brokers count delivered messages by the minute, too
 COMMITS_LEAST_S = 5.0  # clients commit every 5 s
 
 Committed = tuple[str, str, str, int]  # group, topic, broker, queue
 
 
 class CommitRates(Rates[Committed]):
-    """The commit rates of groups.  Offsets moved by hand count as consumed."""
+    """The commit rates of groups.  Offsets that a person moved count as consumed."""
 
     def __init__(self, clock: Clock, most: int) -> None:
         super().__init__(clock, most, window_s=COMMITS_WINDOW_S, least_s=COMMITS_LEAST_S)

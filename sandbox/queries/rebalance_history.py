@@ -1,6 +1,6 @@
-"""The history of each group's queues, from the journal's facts: rounds, moves and claims.
+"""The history of each group's queues, from the journal's facts: rebalance rounds, moves and claims.
 
-It lacks what happened while a sandbox slept, and in clients that are not ours.
+It lacks the time while a sandbox slept, and the rounds of external clients.
 """
 
 from collections import Counter, deque
@@ -42,18 +42,18 @@ class LetGo(NamedTuple):
 
 
 class GroupHistory:
-    """One group.  Rows are plain values, oldest first; a row may still change while it is kept."""
+    """The history of one group.  Rows are plain values, oldest first; a row may still change while it is kept."""
 
     def __init__(self) -> None:
         self.rounds: deque[RoundRow] = deque(maxlen=ROUNDS_KEPT)
         self.moves: deque[MoveRow] = deque(maxlen=MOVES_KEPT)
-        self.happenings: deque[Happening] = deque(maxlen=HAPPENINGS_KEPT)  # what makes members divide anew
+        self.happenings: deque[Happening] = deque(maxlen=HAPPENINGS_KEPT)  # events after which members rebalance
         self._claims: dict[tuple[str, str], dict[str, int]] = {}  # (client, topic) → queue key → since, ms
         self._unclaimed: dict[str, int] = {}  # queue key → when the last claim on it ended, ms
         self._holders: dict[str, dict[str, int]] = {}  # queue key → client → since, ms
         self._holds: Counter[tuple[str, str]] = Counter()  # (queue key, client) → processes with its id that hold it
         self._processes: Counter[str] = Counter()  # client → processes with its id
-        self._left: dict[str, LetGo] = {}  # queue key → who let go of it last, when and why
+        self._left: dict[str, LetGo] = {}  # queue key → its last release
 
     def claimed_since_ms(self, client_id: str, mq: MessageQueue) -> int | None:
         return self._claims.get((client_id, mq.topic), {}).get(mq.key)
@@ -62,7 +62,7 @@ class GroupHistory:
         return self._unclaimed.get(mq.key)
 
     def note(self, seq: int, at_ms: int, what: str, client_id: str | None = None, reason: str | None = None) -> None:
-        """Something happened after which members divide anew."""
+        """Record an event after which members rebalance."""
         self.happenings.append({"seq": str(seq), "at_ms": at_ms, "what": what, "who": client_id, "why": reason})
 
     def divided(self, seq: int, at_ms: int, event: QueuesAssigned, because: Happening | None) -> None:
@@ -90,7 +90,7 @@ class GroupHistory:
                 move["because"], move["round"] = because, str(seq)
 
     def last_round_ms(self, client_id: str, topic: str) -> int:
-        """When the member last divided the topic anew; -1: not that we know."""
+        """Return the time of the member's last recorded assignment of the topic, or -1."""
         return next(
             (row["at_ms"] for row in reversed(self.rounds) if row["client_id"] == client_id and row["topic"] == topic),
             -1,
@@ -132,7 +132,7 @@ class GroupHistory:
                 move["left_ms"], move["left_why"] = at_ms, reason
 
     def gone(self, at_ms: int, client_id: str, reason: str) -> None:
-        """The process claims nothing any more, and holds nothing; another one with its client id may go on."""
+        """Record the end of a process: its claims and holds end, unless another process with its client id runs."""
         self._processes[client_id] -= 1
         left = self._processes[client_id]
         if left > 0:
@@ -148,7 +148,7 @@ class GroupHistory:
             self.dropped(at_ms, client_id, key, reason)
 
     def began(self, client_id: str) -> None:
-        """A process with this client id starts."""
+        """Record the start of a process with this client id."""
         self._processes[client_id] += 1
 
     def _ended(self, keys: Iterable[str], at_ms: int) -> None:
@@ -156,7 +156,7 @@ class GroupHistory:
 
 
 class RebalanceHistory:
-    """All groups of a sandbox; the one nothing was said about for longest is forgotten first."""
+    """The history of all groups of a sandbox; at the limit the group without facts for longest is dropped."""
 
     def __init__(self) -> None:
         self._groups: dict[str, GroupHistory] = {}
@@ -164,11 +164,11 @@ class RebalanceHistory:
         self._routes: dict[tuple[str, str], Happening] = {}  # (client, topic) → when it last learned a new route
 
     def group(self, name: str) -> GroupHistory:
-        """Empty for a group nothing was said about."""
+        """Return the history of a group, empty without facts."""
         return self._groups.get(name) or GroupHistory()
 
     def note(self, entry: Entry) -> None:
-        """Hear a fact."""
+        """Record a journal entry if it is a fact about queues or members."""
         seq, at_ms, _, event, _ = entry
         match event:
             case QueuesAssigned():
@@ -220,9 +220,9 @@ class RebalanceHistory:
             group.note(seq, at_ms, "running", event.client_id)
 
     def _because(self, event: QueuesAssigned) -> Happening | None:
-        """The newest happening this member can have heard of since it last divided the topic.
+        """Return the newest event that can have reached this member since its last assignment of the topic.
 
-        A notification is about members and topics; a round of its own accord, or of the clock, may find anything.
+        A notification is about members and topics; a round by the timer may have any cause.
         """
         group = self._of(event.group)
         since_ms = group.last_round_ms(event.client_id, event.topic)

@@ -1,12 +1,12 @@
-"""The lag of each queue over the last five minutes, second by second of the sandbox's clock, watched or not.
+"""The lag of each queue over the last five minutes, second by second, with or without viewers.
 
-An unknown second is None: the queue's broker was down, or the world was asleep.
+Seconds are those of the sandbox's clock.  A second is None if the lag is unknown: the queue's broker was down, or
+the sandbox was asleep.
 """
 
 import logging
 from collections import deque
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -24,7 +24,7 @@ Series = dict[str, deque[int | None]]  # by row of the board: `broker-a:3`
 
 
 class RecentLag:
-    """Takes a value a second; queues and groups that are gone for five minutes are forgotten."""
+    """Series of lag values, one per second; queues and groups that are gone for five minutes are dropped."""
 
     @classmethod
     def beside(cls, cluster: Cluster) -> "RecentLag":
@@ -37,7 +37,7 @@ class RecentLag:
         self._series: dict[tuple[str, str], Series] = {}
 
     def start(self) -> None:
-        """Go on with what was kept over sleep."""
+        """Restore the values saved before sleep and start recording; unreadable values are dropped with a warning."""
         try:
             kept = orjson.loads(self._path.read_bytes())
             self._second = int(kept["second"])
@@ -53,15 +53,18 @@ class RecentLag:
         self._tick()
 
     def save(self) -> None:
-        """Before sleep.  Raises OSError."""
+        """Save the values before sleep.  Raises OSError."""
         series = [
             [group, topic, {key: list(values) for key, values in sorted(series.items())}]
             for (group, topic), series in sorted(self._series.items())
         ]
         replace_file(self._path, orjson.dumps({"second": self._second, "series": series}))
 
-    def of(self, group: str, topic: str) -> dict[str, Any]:
-        """`second`: the sandbox's, of the last value of each queue."""
+    def of(self, group: str, topic: str) -> dict[str, object]:
+        """Return the lag values of a group and topic, by queue.
+
+        `second`: the second, on the sandbox's clock, of the last value of each queue.
+        """
         series = self._series.get((group, topic), {})
         return {"second": self._second, "queues": {key: list(values) for key, values in series.items()}}
 
@@ -98,7 +101,7 @@ class RecentLag:
 
     @staticmethod
     def _lags(view: GroupView, topic: str) -> dict[str, int | None]:
-        """As the rows of the board have them (`rows.lag`)."""
+        """Return the lag of each queue, as the rows of the board have it (`rows.lag`)."""
         if view.model == "BROADCASTING":
             held = [
                 (f"{mq.row}@{actor.client_id}", mq, actor.consumer.offset_store.read_memory(mq))

@@ -21,11 +21,11 @@ class Note(NamedTuple):
 
     code: str
     text: str
-    values: dict[str, Any]
+    values: dict[str, object]
 
 
 class PlannedQueue(NamedTuple):
-    """One queue.  `target` None: this reset says nothing about it.  Offsets are plain numbers here."""
+    """One queue of a plan.  `target` is None if the reset leaves its offset unchanged.  Offsets are numbers here."""
 
     mq: MessageQueue
     min_offset: int
@@ -39,14 +39,14 @@ class PlannedQueue(NamedTuple):
 
     @property
     def again(self) -> int:
-        """Messages the group has had that it will get again."""
+        """Number of messages delivered before that the group will get again."""
         if not self.selected or self.target is None or self.committed is None:
             return 0
         return max(0, self.committed - max(self.target, self.min_offset))
 
     @property
     def skipped(self) -> int:
-        """Messages the group will never get."""
+        """Number of messages that the group will never get."""
         if not self.selected or self.target is None:
             return 0
         return max(0, self.target - max(self.committed or 0, self.min_offset))
@@ -58,7 +58,7 @@ class PlannedQueue(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """Why it cannot be done now, and what to do; `values` fill the `{names}` of the message."""
+    """The reason why a reset is not possible now, and the next step; `values` fill the `{names}` of the message."""
 
     message: str
     hint: str
@@ -70,9 +70,10 @@ class Refusal(NamedTuple):
 
 
 class ResetPlan(NamedTuple):
-    """A whole plan; `refused`: why the method cannot be used now.
+    """A plan of all queues.
 
-    `method`: the one used; if it is not the requested one, `instead` says why.
+    `refused`: the reason why the method cannot be used now.  `method`: the method that is used.  `instead`: the
+    reason, if that is not the requested one.
     """
 
     rows: tuple[PlannedQueue, ...]
@@ -105,45 +106,48 @@ class Holding(NamedTuple):
 
 
 class OffsetsView(Protocol):
-    """The input of a plan: a topic's queues, and the offsets and members of a group, at one moment."""
+    """The input of a plan: a topic's queues, and the offsets and members of a group, all of one turn."""
 
     queues: list[MessageQueue]  # readable; at least one
     online_members: tuple[str, ...]
     members: int
 
     def ends(self, mq: MessageQueue) -> tuple[int, int]:
-        """Minimum and maximum offset, 0 or more."""
+        """Return the minimum and maximum offset, 0 or more."""
 
     def committed(self, group: str, mq: MessageQueue) -> int | None: ...
     def offset_at(self, mq: MessageQueue, time_ms: int) -> int | None: ...
 
     def newest_ms(self, mq: MessageQueue) -> int | None:
-        """Store time of the last message; None: unknown, or no message."""
+        """Return the store time of the last message; None: unknown, or no message."""
 
     def holding(self, mq: MessageQueue) -> Holding: ...
 
     def notes(self, mq: MessageQueue, target: int, method: str) -> list[Note]:
-        """Remarks that only this side can make."""
+        """Return the remarks on one queue that only this kind of cluster can make."""
 
     def method(self, wish: ResetWish, *, of_all: bool) -> tuple[str, Refusal | None]:
-        """The one that will be used; the refusal says why it is not the requested one."""
+        """Return the method that will be used, and the reason if it is not the requested one."""
 
     def obstacle(self, method: str) -> Refusal | None:
-        """A reason only this side knows: offsets that are not at the brokers, or a broker that reaches no member."""
+        """Return an obstacle that only this kind of cluster has.
+
+        Examples: the offsets are not at the brokers, or a broker reaches no member.
+        """
 
     def without_offset(self, selected: list[MessageQueue]) -> list[str]:
-        """Queues for which the broker refuses an online reset, as the group has no stored offset there."""
+        """Return the queues for which the broker refuses an online reset: the group has no stored offset there."""
 
 
 def make_plan(view: OffsetsView, wish: ResetWish) -> ResetPlan:
-    """Make the plan of a checked wish.  Raises ActionRefused (422) if it names a queue that does not exist."""
+    """Return the plan of a checked wish.  Raises ActionRefused (422) if it names a queue that does not exist."""
     known = {mq.row for mq in view.queues}
     selected = set(wish.queues) or known
     if unknown := sorted(selected - known):
         raise ActionRefused(
             422,
             "{topic} has no queue {queue}.",
-            "Choose one of its queues.",
+            "Choose a queue of this topic.",
             field="queues",
             topic=wish.topic,
             queue=unknown[0],
@@ -167,7 +171,7 @@ def _row(view: OffsetsView, wish: ResetWish, mq: MessageQueue, method: str, *, s
 
 
 def _wished(view: OffsetsView, wish: ResetWish, mq: MessageQueue, committed: int | None) -> int | None:
-    """Return the requested offset, before it is limited to the queue's range.  None: the offset stays."""
+    """Return the requested offset, before it is limited to the queue's range.  None: the offset stays unchanged."""
     value = wish.value or 0
     match wish.target:
         case "time":
@@ -185,7 +189,7 @@ def _wished(view: OffsetsView, wish: ResetWish, mq: MessageQueue, committed: int
 
 
 def _fitted(wished: int | None, low: int, high: int) -> tuple[int | None, list[Note]]:
-    """Into what the queue holds."""
+    """Return the requested offset limited to the queue's range, and a note if it was changed."""
     if wished is not None and wished < low:
         text = "raised from {wished} to the first message still there"
         return low, [Note("raised_to_min", text, {"wished": wished})]
@@ -216,45 +220,54 @@ def _refusal(view: OffsetsView, selected: list[MessageQueue], method: str, inste
             (
                 instead
                 or Refusal(
-                    "Members of the group are online and would overwrite it.", "Stop them, or choose the live method."
+                    "Members of the group are online and would overwrite the offsets.",
+                    "Stop all members of the group, or choose the live method.",
                 )
             )
             if view.online_members
             else None
         )
     if not view.online_members:
-        return Refusal("Nobody of the group is online to be told (code 206).", "Choose the offline method.")
+        return Refusal(
+            "No member of the group is online; the broker refuses an online reset (206).", "Choose the offline method."
+        )
     if missing := view.without_offset(selected):
         return Refusal(
-            "The group has no stored offset in {queues}; the broker refuses then (code 1).",
-            "Let it consume there once, or stop it and choose the offline method.",
+            "The group has no stored offset in {queues}; the broker refuses the reset (code 1).",
+            "Let the group consume these queues once, or stop the group and choose the offline method.",
             {"queues": ", ".join(missing)},
         )
     return None
 
 
 def fingerprint(wish: ResetWish) -> str:
-    """The same for the same wish: a preview carries it, and an apply that wishes anything else is refused."""
+    """Return a hash of the wish.
+
+    A preview carries it, and an apply with another wish is refused.
+    """
     fields = (wish.group, wish.topic, wish.target, wish.value, wish.source_group, sorted(set(wish.queues)), wish.method)
     return sha256(repr(fields).encode()).hexdigest()[:16]
 
 
 def check_wish(wish: ResetWish) -> None:
-    """Raises ActionRefused (422) when it lacks a value, or has one it has no use for."""
+    """Raise ActionRefused (422) if the wish lacks a value, or has a value that its target does not use."""
     if wish.target in ("time", "offset", "shift") and wish.value is None:
         raise ActionRefused(
-            422, "A reset to {target} needs a value.", "Give it one.", field="value", target=wish.target
+            422, "A reset to {target} requires a value.", "Enter a value.", field="value", target=wish.target
         )
     if wish.target != "copy_of" and wish.source_group:
         raise ActionRefused(
-            422, "Only copy_of reads a source group.", "Leave it out, or choose copy_of.", field="source_group"
+            422, "Only copy_of uses a source group.", "Omit the source group, or choose copy_of.", field="source_group"
         )
     if wish.target == "copy_of" and not wish.source_group:
-        raise ActionRefused(422, "Which group shall be copied?", "Choose one.", field="source_group")
+        raise ActionRefused(422, "Choose the group to copy offsets from.", "Choose one.", field="source_group")
 
 
-def draw_plan(seq: int, at_ms: int, wish: ResetWish, plan: ResetPlan) -> dict[str, Any]:
-    """Return the plan as JSON values without those a cluster supplies: the catch-up time and the messages' times."""
+def draw_plan(seq: int, at_ms: int, wish: ResetWish, plan: ResetPlan) -> dict[str, object]:
+    """Return the plan as JSON values.
+
+    The values that a cluster supplies are left out: the catch-up time and the times of the messages.
+    """
     return {
         "seq": str(seq),
         "at_ms": at_ms,
@@ -278,7 +291,7 @@ def draw_plan(seq: int, at_ms: int, wish: ResetWish, plan: ResetPlan) -> dict[st
     }
 
 
-def draw_refusal(refused: Refusal) -> dict[str, Any]:
+def draw_refusal(refused: Refusal) -> dict[str, object]:
     return {
         "message": refused.sentence,
         "hint": refused.hint,
@@ -287,7 +300,7 @@ def draw_refusal(refused: Refusal) -> dict[str, Any]:
     }
 
 
-def _draw_row(row: PlannedQueue) -> dict[str, Any]:
+def _draw_row(row: PlannedQueue) -> dict[str, object]:
     change = None if row.target is None or row.committed is None else row.target - row.committed
     return {
         "queue": row.mq.row,

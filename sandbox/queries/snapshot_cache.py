@@ -1,4 +1,4 @@
-"""The state of boards between two readings: causes, rates, and values that are expensive to read."""
+"""Data of boards kept between two readings: causes, rates, and values that are expensive to read."""
 
 from collections import deque
 from typing import Any
@@ -23,7 +23,7 @@ EVERY_GROUP = ""  # a fact about a queue itself: its messages were cleaned
 
 
 class QueueRate:
-    """Messages per second of one queue, from its max offset seen over the last ten seconds."""
+    """The messages per second of one queue, from its max offset over the last ten seconds."""
 
     __slots__ = ("_samples",)
 
@@ -41,7 +41,7 @@ class QueueRate:
 
 
 class SnapshotCache:
-    """One beside each cluster; forgotten with it."""
+    """The cache of one cluster; it is dropped with the cluster."""
 
     @classmethod
     def beside(cls, cluster: Cluster) -> "SnapshotCache":
@@ -64,7 +64,7 @@ class SnapshotCache:
         self.commits = CommitRates(clock, COMMITS_KEPT)
 
     def note(self, entry: Entry) -> None:
-        """Hear a fact: it is the newest about each queue it names, and part of a client's life."""
+        """Record a journal entry: the newest fact about each queue that it names, and a part of a client's life."""
         self.lives.note(entry)
         self.rebalances.note(entry)
         event = entry.event
@@ -97,7 +97,10 @@ class SnapshotCache:
         return self._calm.setdefault((group, topic), CalmFigures())
 
     def forget_store(self, node: str) -> None:
-        """A log that starts again may be shorter, and hold other messages at the same places."""
+        """Drop the values read from a node's store.
+
+        A log that starts again may be shorter and have other messages at the same offsets.
+        """
         self.tapes.pop(node, None)
         self.tails.forget()
         self._stored_ms.clear()
@@ -106,7 +109,10 @@ class SnapshotCache:
         return self.tapes.setdefault(node, Tape())
 
     def stored_ms(self, mq: MessageQueue, offset: int, max_offset: int, read: Any) -> int | None:
-        """Store time of one message; asked again only when another one is wanted."""
+        """Return the store time of the message at an offset, or None at the queue's end.
+
+        `read` is called once per offset.
+        """
         if offset >= max_offset:
             return None
         known = self._stored_ms.setdefault(mq, {})

@@ -1,4 +1,4 @@
-"""The offset at which the next owner of a queue would begin: the chain of decisions of a member (catalogue 2)."""
+"""Start offset of the next owner of a queue, with the decisions that lead to it (docs/spec/catalogue.md 2)."""
 
 from sandbox.broker.broker import Broker
 from sandbox.client.config import TIMESTAMP_BACK_MS, ConsumeFromWhere
@@ -11,7 +11,7 @@ from sandbox.queries.rows.groups import GroupView
 def beginning(
     broker: Broker, group: str, mq: MessageQueue, where: ConsumeFromWhere, since_ms: int
 ) -> tuple[list[str], int]:
-    """The trace and the offset, as the broker would answer now."""
+    """Return the codes of the decisions and the start offset, as the broker would answer now."""
     stored = broker.consumer_offsets.get(group, mq.topic, mq.queue_id)
     if stored is not None:
         return ["stored"], stored
@@ -24,7 +24,7 @@ def beginning(
 def beginning_of_next(view: GroupView, mq: MessageQueue, settings: StartConsumer, now_ms: int) -> int | None:
     """Return the offset at which a member with these settings would begin.
 
-    None while the queue's broker and its slaves are down.
+    Return None while the queue's broker and its slaves are down.
     """
     broker = view.answering.get(mq.broker)
     if broker is None:

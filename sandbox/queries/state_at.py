@@ -1,4 +1,4 @@
-"""The state at an event, out of the journal's files: the keyframe before it and what the events since then changed."""
+"""The state at an event, from the journal's files: the keyframe before it with the changes of the events since then."""
 
 from itertools import islice
 from pathlib import Path
@@ -16,10 +16,11 @@ FOLDED_FIELDS = {"at_ms", "rate", "seq"}
 
 
 class StateAt(NamedTuple):
-    """`seq`: of the newest event at or before the one asked for; `keyframe`: of the keyframe.
+    """The state at an event.
 
-    `carried`: fields of the queues in `topics` and in `groups/<name>` that hold at the event.  `of_keyframe`: all
-    others, and under `snapshot` the lists and fields beside topics and groups; empty at a keyframe.
+    `seq`: of the newest event at or before the requested one.  `keyframe`: seq of the keyframe.  `carried`: fields
+    of the queues in `topics` and in `groups/<name>` that hold at the event.  `of_keyframe`: all other fields, and
+    under `snapshot` the lists and fields beside topics and groups; empty at a keyframe.
     """
 
     snapshot: Snapshot
@@ -30,31 +31,32 @@ class StateAt(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """The events of a journal's files."""
+    """The range of events in a journal's files."""
 
     oldest: int
     newest: int
 
 
 def kept_in(files: Path) -> Kept:
-    """Raises ActionRefused (410) where there are none."""
+    """Return the range of events in the files.  Raises ActionRefused (410) if they are empty."""
     oldest, newest = segments.first_seq(files), segments.last_seq(files)
     if oldest is None or newest is None:
-        raise ActionRefused(410, "The journal of this sandbox is empty.", "Wake it first.")
+        raise ActionRefused(410, "The journal of this sandbox is empty.", "Wake the sandbox first.")
     return Kept(oldest, newest)
 
 
 def state_at(files: Path, at: int | None, *, most: int, held_from_ms: int | None = None) -> StateAt:
-    """`at`: None for the newest event; `most`: entries read; `held_from_ms`: since when the valve holds events back.
+    """Return the state at event `at`, by default the newest.
 
-    Raises ActionRefused: 422 no such event, 410 it is no longer kept.
+    `most`: limit of entries to read.  `held_from_ms`: time since which the valve holds events back.  Raises
+    ActionRefused: 422 if the event does not exist, 410 if it is no longer kept.
     """
     oldest, newest = kept_in(files)
     at = newest if at is None else at
     if not 0 <= at <= newest:
         raise ActionRefused(
             422,
-            "There is no event {at}: the newest is {newest}.",
+            "Event {at} does not exist: the newest is {newest}.",
             "Choose an event between {oldest} and {newest}.",
             field="at",
             at=at,
@@ -65,15 +67,15 @@ def state_at(files: Path, at: int | None, *, most: int, held_from_ms: int | None
     if not entries:
         raise ActionRefused(
             410,
-            "The journal holds no keyframe before event {at}, so its state is not known.",
+            "The journal has no keyframe before event {at}, so its state is unknown.",
             "Choose a later event.",
             at=at,
         )
     if len(entries) > most and entries[-1].seq <= at:
         raise ActionRefused(
             410,
-            "More than {most} events lie between event {at} and the keyframe before it.",
-            "Choose an event nearer to event {keyframe}.",
+            "More than {most} events are between event {at} and the keyframe before it.",
+            "Choose an event closer to event {keyframe}.",
             at=at,
             most=most,
             keyframe=entries[0].seq,

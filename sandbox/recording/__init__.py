@@ -1,1 +1,1 @@
-"""Recordings: a file of frames and facts that can be read from any place in it (docs/recording.md)."""
+"""Recordings: files of frames and facts that can be read from any position (docs/recording.md)."""

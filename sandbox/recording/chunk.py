@@ -1,4 +1,4 @@
-"""A chunk: a minute of frames as a keyframe and columns of changes, and its facts as columns by type.
+"""Chunks of a recording: a minute of frames as a keyframe and columns of changes, and its facts as columns by type.
 
 A column is a path, the numbers of the frames at which its leaf changed (as differences), and the values.
 """
@@ -56,7 +56,7 @@ def pack_deltas(frames: Sequence[Frame]) -> bytes:
 
 
 class Chunk:
-    """A keyframe and its changes, to be read at any frame.  Raises BadRecording."""
+    """The frames of a chunk: a keyframe and its changes, readable at any frame.  Raises BadRecording if damaged."""
 
     def __init__(self, keyframe: Frame, data: bytes, limits: RecordingLimits) -> None:
         fields = map_of(
@@ -88,18 +88,18 @@ class Chunk:
             raise BadRecording("A column has too few or too many parts. Export it again.")
         numbers = columns.increasing(row[1], len(self.seqs))
         if numbers and not 0 < numbers[0] <= numbers[-1] < len(self.seqs):
-            raise BadRecording("A column changes at a frame that is not there. Export it again.")
+            raise BadRecording("A column changes at a frame that does not exist. Export it again.")
         return path_of(row[0]), numbers, row[2:]
 
     def frames(self) -> Iterator[Frame]:
-        """Each with a state of its own."""
+        """Yield all frames, each with a state of its own."""
         state: Tree = copied(self._keyframe.state)
         for number, (seq, at_ms) in enumerate(zip(self.seqs, self.times_ms, strict=True)):
             self._apply(state, number)
             yield Frame(seq, at_ms, copied(state))
 
     def at(self, seq: int) -> Frame:
-        """The newest frame whose number is not above `seq`, or the keyframe."""
+        """Return the newest frame whose number is not above `seq`, or the keyframe."""
         last = max((number for number, known in enumerate(self.seqs) if known <= seq), default=0)
         state: Tree = copied(self._keyframe.state)
         for number in range(last + 1):
@@ -114,7 +114,10 @@ class Chunk:
 
 
 def pack_facts(rows: Sequence[Row]) -> bytes:
-    """Columns by event type and fields: journals of other versions have other fields."""
+    """Return the packed facts, as columns by event type and fields.
+
+    Journals of other versions have other fields.
+    """
     tables: dict[tuple[str, tuple[str, ...]], list[Row]] = {}
     for row in rows:
         tables.setdefault((row["type"], tuple(sorted(row.keys() - {"type"}))), []).append(row)
@@ -127,7 +130,7 @@ def pack_facts(rows: Sequence[Row]) -> bytes:
 
 
 def unpack_facts(data: bytes, limits: RecordingLimits) -> list[Row]:
-    """Return the facts in journal order.  Raises BadRecording."""
+    """Return the facts in journal order.  Raises BadRecording if they are damaged."""
     tables = unpack_part(data, "facts", limits.unpacked_bytes)
     rows: list[Row] = []
     if not isinstance(tables, list):

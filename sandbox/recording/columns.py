@@ -1,4 +1,4 @@
-"""Columns: the values of one field, one after the other, as JSON that compresses well.
+"""Columns of a recording: the values of one field, one after the other, as JSON that compresses well.
 
 `["d", …]` are integers and `["t", …]` decimal texts (offsets), each less the one before, the first less 0; null
  stays null and does not count as the one before.  `["v", …]` are values as they are.
@@ -27,7 +27,7 @@ def pack(values: Sequence[Any]) -> Column:
 
 
 def unpack(column: Any, count: int) -> list[Any]:
-    """`count` values.  Raises BadRecording."""
+    """Return the `count` values of a column.  Raises BadRecording if it has another form."""
     if not isinstance(column, list) or len(column) != 2 or not isinstance(column[1], list):
         raise BadRecording("A column is not a kind and a list of values. Export it again.")
     kind, values = column
@@ -42,7 +42,7 @@ def unpack(column: Any, count: int) -> list[Any]:
 
 
 def increasing(values: Any, most: int) -> list[int]:
-    """A plain list of differences, none below 0, as the numbers they stand for.  Raises BadRecording."""
+    """Return the numbers of a plain list of differences, none below 0.  Raises BadRecording if it has another form."""
     if not isinstance(values, list) or len(values) > most:
         raise BadRecording(f"A list of numbers is missing, or longer than {most}. Export it again.")
     sums = _sums(values)
@@ -72,7 +72,7 @@ def _sums(values: list[Any]) -> list[Any]:
             sums.append(None)
             continue
         if type(value) is not int or abs(before + value) >= LARGEST:
-            raise BadRecording("A column of numbers holds something else, or too large ones. Export it again.")
+            raise BadRecording("A column of numbers has another type or a too large number. Export it again.")
         before += value
         sums.append(before)
     return sums

@@ -1,4 +1,4 @@
-"""A recording as a directory of plain JSON: what `import` makes and `export` packs again, to the same bytes."""
+"""A recording as a directory of plain JSON: `import` creates it and `export` packs it again, to the same bytes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ ABOUT, FRAMES, FACTS = "recording.json", "frames.ndjson", "facts.ndjson"
 
 
 def unpack(recording: Recording, directory: Path) -> None:
-    """Into a new directory.  Raises BadRecording, and FileExistsError."""
+    """Write the recording into a new directory.  Raises BadRecording, and FileExistsError."""
     recording.check()
     directory.mkdir(parents=True)
     with (directory / FRAMES).open("wb") as frames:

@@ -1,7 +1,8 @@
 """Frames, the content of a recording, and the description of their origin.
 
-A frame's state is a tree of JSON: `{"clock": {"rate", "epoch"}, "channels": {name: data}}`, channels by their names
-without a slug (`board/order-svc/orders`).  Rows of the journal are as the API sends them, 64-bit integers as texts.
+A frame's state is a tree of JSON: `{"clock": {"rate", "epoch"}, "channels": {name: data}}`, with channels by their
+names without a slug (`board/order-svc/orders`).  Rows of the journal have the form of the API, 64-bit integers as
+texts.
 """
 
 from collections.abc import Iterable, Iterator
@@ -35,7 +36,7 @@ def state_of(rate: float, epoch: str, channels: Tree) -> Tree:
 
 
 def in_range(frames: Iterable[Frame], first: int, last: int) -> Iterator[Frame]:
-    """From the newest frame at or before event `first` to the newest at or before `last`."""
+    """Yield the frames from the newest at or before event `first` to the newest at or before `last`."""
     before: Frame | None = None
     for frame in frames:
         if frame.seq > last:

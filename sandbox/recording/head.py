@@ -1,6 +1,6 @@
-"""The beginning of a recording: its first line and its directory.
+"""The head of a recording: its first line and its directory of chunks.
 
-No position is written down: a part begins where the one before it ends.
+No position is stored: a part begins where the one before it ends.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ SUMS = {"channels", "frames", "facts", "seq", "at_ms", "directory_bytes", "index
 
 
 class ChunkPlace(NamedTuple):
-    """A chunk's first frame, and where its three parts are in the file."""
+    """The first frame of a chunk, and the positions of its three parts in the file."""
 
     seq: int
     at_ms: int
@@ -59,9 +59,12 @@ class Head(NamedTuple):
 
 
 def pack_head(
-    about: About, sums: dict[str, Any], places: Sequence[Sequence[int]], index_bytes: int, limits: RecordingLimits
+    about: About, sums: dict[str, object], places: Sequence[Sequence[int]], index_bytes: int, limits: RecordingLimits
 ) -> bytes:
-    """`places`: for each chunk its first number, its time and the lengths of its parts.  Raises BadRecording."""
+    """Return the packed head.  Raises BadRecording if it exceeds a limit.
+
+    `places`: for each chunk its first number, its time and the lengths of its parts.
+    """
     by_field = list(zip(*places, strict=True))
     directory = pack_part(
         {
@@ -97,26 +100,24 @@ def pack_head(
 
 
 def read_line(data: bytes, limits: RecordingLimits) -> tuple[dict[str, Any], int]:
-    """The first line and its length.  Raises BadRecording."""
+    """Return the first line and its length.  Raises BadRecording if it is not that of a recording of this version."""
     end = data.find(b"\n", 0, limits.line_bytes)
     try:
         line = orjson.loads(data[:end]) if end >= 0 else None
     except orjson.JSONDecodeError:
         line = None
     if not isinstance(line, dict) or line.get("format") != FORMAT:
-        raise BadRecording(
-            "This is not a recording: its first line does not say so. Choose a file that manage.py recording exported."
-        )
+        raise BadRecording("This file is not a recording. Choose a file that manage.py recording exported.")
     if line.get("version") != VERSION:
         raise BadRecording(
-            f"This recording has version {line.get('version')!r:.20}, and version {VERSION} is read "
-            "here. Open it with the release that wrote it, or a newer one."
+            f"This recording has version {line.get('version')!r:.20}, and this release reads version {VERSION}. "
+            "Open it with the release that wrote it, or a newer one."
         )
     return map_of(line, {"format", "version", *ABOUT, *SUMS}, "first line"), end + 1
 
 
 def read_head(data: bytes, file_bytes: int, limits: RecordingLimits) -> Head:
-    """`data`: the first `limits.head_bytes` bytes of the file.  Raises BadRecording."""
+    """Return the head in `data`, the first `limits.head_bytes` bytes of the file.  Raises BadRecording."""
     if file_bytes > limits.file_bytes:
         raise BadRecording(
             f"The file has {file_bytes} bytes, and {limits.file_bytes} are allowed (limit file_bytes). "
@@ -142,7 +143,7 @@ def read_head(data: bytes, file_bytes: int, limits: RecordingLimits) -> Head:
     if index_begins + line["index_bytes"] > file_bytes:
         raise _ends_early(file_bytes, index_begins + line["index_bytes"])
     if index_begins + line["index_bytes"] < file_bytes:
-        raise BadRecording("The file goes on after its end. Copy it again.")
+        raise BadRecording("The file has data after its end. Copy it again.")
     return Head(
         _about(line),
         _texts(line["channels"], limits),
@@ -177,7 +178,7 @@ def _about(line: dict[str, Any]) -> About:
     if type(line["engine"]) is not str or not all(
         line[name] is None or type(line[name]) is str for name in ("template", "preset", "seed")
     ):
-        raise BadRecording("The first line does not say what was recorded. Export it again.")
+        raise BadRecording("The first line lacks the description of the run. Export it again.")
     if line["pace_ms"] is not None:
         _whole_number(line["pace_ms"], "pace_ms", 1, MOST_PACE_MS)
     return About(**{name: line[name] for name in About._fields})
@@ -193,11 +194,11 @@ def _texts(value: Any, limits: RecordingLimits) -> list[str]:
 
 def _pair(value: Any, most: int = columns.LARGEST - 1) -> tuple[int, int]:
     if not isinstance(value, list) or len(value) != 2:
-        raise BadRecording("The first line does not say where the recording begins and ends. Export it again.")
+        raise BadRecording("The first line lacks the range of the recording. Export it again.")
     for number in value:
         _whole_number(number, "a number", 0, most)
     if value[0] > value[1]:
-        raise BadRecording("By its first line the recording ends before it begins. Export it again.")
+        raise BadRecording("In the first line, the end is before the beginning. Export it again.")
     return value[0], value[1]
 
 
@@ -209,4 +210,4 @@ def _whole_number(value: Any, name: str, low: int, high: int) -> None:
 
 
 def _ends_early(actual: int, expected: int) -> BadRecording:
-    return BadRecording(f"The file ends early: {actual} of {expected} bytes are there. Copy it again.")
+    return BadRecording(f"The file is incomplete: it has {actual} of {expected} bytes. Copy it again.")

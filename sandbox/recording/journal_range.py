@@ -1,4 +1,4 @@
-"""A sandbox's own record in its directory: the journal's facts, and its keyframes as frames."""
+"""Facts and frames from a sandbox's own journal in its directory; the journal's keyframes are the frames."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -21,7 +21,7 @@ def about_sandbox(directory: Path, engine: str) -> About:
 
 
 def keyframes(rows: Iterable[Row]) -> Iterator[Frame]:
-    """A frame at each keyframe of the journal."""
+    """Yield a frame for each keyframe of the journal."""
     for row in rows:
         if row["type"] == "Keyframe":
             snapshot = row["snapshot"]
@@ -33,7 +33,7 @@ def facts_of(directory: Path) -> Iterator[Row]:
 
 
 def facts(rows: Iterable[Row]) -> Iterator[Row]:
-    """Facts as a recording keeps them; of who acted only the role."""
+    """Yield the facts in the form of a recording: only the role of the person who acted is kept."""
     for row in rows:
         if row["type"] in FACT_NAMES:
             yield without_name(row)

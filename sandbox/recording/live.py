@@ -11,7 +11,7 @@ from sandbox.recording.tree import Tree
 
 
 def boards_of(cluster: Cluster) -> list[str]:
-    """The board of every group on every topic it subscribes to."""
+    """Return the board of every group on every topic to which it subscribes."""
     return sorted(
         {
             board_of(actor.settings.group, subscription.topic)
@@ -22,12 +22,12 @@ def boards_of(cluster: Cluster) -> list[str]:
 
 
 def board_of(group: str, topic: str) -> str:
-    """The name of a board, without a slug."""
+    """Return the channel name of a board, without a slug."""
     return f"board/{quote(group, safe='')}/{quote(topic, safe='')}"
 
 
 def frame_of(cluster: Cluster, channels: Sequence[str]) -> Frame:
-    """All in one turn.  A channel that is not there now is left out."""
+    """Return a frame of these channels, all of one turn.  A channel that does not exist now is left out."""
     tree: Tree = {}
     for name in channels:
         kind, _, rest = name.partition("/")

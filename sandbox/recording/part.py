@@ -1,4 +1,4 @@
-"""A part of a recording: one JSON value, compressed by gzip."""
+"""Parts of a recording: each is one JSON value, compressed by gzip."""
 
 import zlib
 from typing import Any
@@ -12,13 +12,13 @@ BEST = 9
 
 
 def pack_part(value: Any) -> bytes:
-    """Equal values have equal bytes (of one zlib)."""
+    """Return the packed value.  Equal values have equal bytes (with the same zlib)."""
     packer = zlib.compressobj(BEST, zlib.DEFLATED, GZIP, 9)
     return packer.compress(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)) + packer.flush()
 
 
 def unpack_part(data: bytes, name: str, most_bytes: int) -> Any:
-    """Raises BadRecording."""
+    """Return the unpacked value.  Raises BadRecording if it is damaged or longer than `most_bytes`."""
     unpacker = zlib.decompressobj(GZIP)
     try:
         text = unpacker.decompress(data, most_bytes + 1)
@@ -29,7 +29,7 @@ def unpack_part(data: bytes, name: str, most_bytes: int) -> Any:
             f"The {name} is longer than {most_bytes} bytes (limit unpacked_bytes). Export a shorter range."
         )
     if not unpacker.eof or unpacker.unused_data:
-        raise BadRecording(f"The {name} does not end where it should. Copy it again.")
+        raise BadRecording(f"The {name} is incomplete or has data after its end. Copy it again.")
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -37,7 +37,7 @@ def unpack_part(data: bytes, name: str, most_bytes: int) -> Any:
 
 
 def map_of(value: Any, keys: set[str], name: str) -> dict[str, Any]:
-    """A map with exactly these keys.  Raises BadRecording."""
+    """Return the value as a map with exactly these keys.  Raises BadRecording if it is none."""
     if not isinstance(value, dict) or value.keys() != keys:
         raise BadRecording(f"The {name} does not have the fields {', '.join(sorted(keys))}. Export it again.")
     return value

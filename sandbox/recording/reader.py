@@ -1,4 +1,4 @@
-"""Reads a recording: the state at an event, the facts of a range, all of it."""
+"""A reader of recordings: the state at an event, the facts of a range, or everything."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from sandbox.recording.part import map_of, unpack_part
 
 
 class Mark(NamedTuple):
-    """A fact as the index has it."""
+    """A fact in the index."""
 
     seq: int
     at_ms: int
@@ -23,7 +23,7 @@ class Mark(NamedTuple):
 
 
 class Recording:
-    """An open file.  Every method raises BadRecording where the file is damaged."""
+    """An open recording.  Every method raises BadRecording if the file is damaged."""
 
     def __init__(self, file: BinaryIO, limits: RecordingLimits | None = None) -> None:
         self._file = file
@@ -33,11 +33,11 @@ class Recording:
         self._begins = [chunk.seq for chunk in self.head.chunks]
 
     def at(self, seq: int) -> Frame:
-        """The newest frame at or before event `seq`.  Raises BadRecording before the first."""
+        """Return the newest frame at or before event `seq`.  Raises BadRecording before the first."""
         return self._chunk(self._place(seq)).at(seq)
 
     def facts(self, first: int, last: int) -> Iterator[Row]:
-        """Facts with `first` <= seq <= `last`."""
+        """Yield the facts with `first` <= seq <= `last`."""
         for chunk in self.head.chunks[max(0, bisect_right(self._begins, first) - 1) :]:
             if chunk.seq > last:
                 return
@@ -63,19 +63,19 @@ class Recording:
         ):
             raise BadRecording("The index does not have a number, a time and a type for each fact. Export again.")
         if not all(type(kind) is int and 0 <= kind < len(types) and type(types[kind]) is str for kind in kinds):
-            raise BadRecording("The index names a type that is not there. Export it again.")
+            raise BadRecording("The index names an unknown type. Export it again.")
         return [Mark(seq, at_ms, types[kind]) for seq, at_ms, kind in zip(seqs, times_ms, kinds, strict=True)]
 
     def check(self) -> None:
-        """Read everything and compare with what the first line says.  Raises BadRecording."""
+        """Read everything and compare it with the first line and the index.  Raises BadRecording if they differ."""
         frames = [(frame.seq, frame.at_ms) for frame in self.frames()]
         if len(frames) != self.head.frames or frames != sorted(frames):
-            raise BadRecording("The frames are not as many as the first line says, or not in order. Copy it again.")
+            raise BadRecording("The number or order of frames differs from the first line. Copy it again.")
         if (frames[0], frames[-1]) != tuple(zip(self.head.seq, self.head.at_ms, strict=True)):
-            raise BadRecording("The frames do not begin or end where the first line says. Export it again.")
+            raise BadRecording("The first or last frame differs from the first line. Export it again.")
         facts = [Mark(int(row["seq"]), row["at_ms"], row["type"]) for row in self.facts(*self.head.seq)]
         if facts != self.index():
-            raise BadRecording("The index is not that of the facts. Export it again.")
+            raise BadRecording("The index does not match the facts. Export it again.")
 
     def _place(self, seq: int) -> ChunkPlace:
         at = bisect_right(self._begins, seq) - 1
@@ -88,7 +88,7 @@ class Recording:
     def _chunk(self, position: ChunkPlace) -> Chunk:
         keyframe = unpack_keyframe(self._bytes(position.begins, position.keyframe_bytes), self._limits)
         if (keyframe.seq, keyframe.at_ms) != (position.seq, position.at_ms):
-            raise BadRecording("A chunk does not begin where the directory says. Export it again.")
+            raise BadRecording("A chunk begins at another position than in the directory. Export it again.")
         return Chunk(keyframe, self._bytes(position.deltas_begin, position.deltas_bytes), self._limits)
 
     def _bytes(self, begins: int, count: int, *, at_most: bool = False) -> bytes:

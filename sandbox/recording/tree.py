@@ -1,6 +1,6 @@
-"""States as trees of JSON: what changed between two, and how to apply it.
+"""States as trees of JSON: the differences of two trees, and how to apply them.
 
-A leaf is what is no map, and an empty map.  A list is one leaf.
+Leaves are non-mappings and empty mappings.  A list is one leaf.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,8 +15,8 @@ GONE = object()
 DEEPEST = 12  # keys of a path
 
 
-def changes(old: Mapping[str, Any], new: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Leaves that differ, with their new values or GONE."""
+def changes(old: Mapping[str, object], new: Mapping[str, object], path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield the leaves that differ, with their new values or GONE."""
     for key in sorted(old.keys() - new.keys()):
         yield (*path, key), GONE
     for key in sorted(new):
@@ -28,7 +28,7 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any], path: Path = ()) -> 
 
 
 def put(tree: Tree, path: Path, value: Any) -> None:
-    """Set a leaf; what is on the way and no map becomes one."""
+    """Set a leaf; values on its path that are no maps become maps."""
     for key in path[:-1]:
         inner = tree.get(key)
         if not isinstance(inner, dict):
@@ -38,22 +38,22 @@ def put(tree: Tree, path: Path, value: Any) -> None:
 
 
 def remove(tree: Tree, path: Path) -> None:
-    """Remove what is at `path`.  Raises BadRecording where nothing is."""
+    """Remove the value at `path`.  Raises BadRecording if it does not exist."""
     inner: Any = tree
     for key in path[:-1]:
         inner = inner.get(key) if isinstance(inner, dict) else None
     if not isinstance(inner, dict) or path[-1] not in inner:
-        raise BadRecording("A change removes what is not there. Export it again.")
+        raise BadRecording("A change removes a key that does not exist. Export it again.")
     del inner[path[-1]]
 
 
 def copied(value: Any) -> Any:
-    """A copy of its maps; leaves are never changed in place."""
+    """Return a copy of the maps; leaves are shared, because they are never changed in place."""
     return {key: copied(inner) for key, inner in value.items()} if isinstance(value, dict) else value
 
 
 def path_of(value: Any) -> Path:
-    """As read from a file.  Raises BadRecording."""
+    """Return a path read from a file.  Raises BadRecording if it is no list of keys."""
     if not isinstance(value, list) or not 0 < len(value) <= DEEPEST or not all(type(key) is str for key in value):
         raise BadRecording("A path is not a list of keys. Export it again.")
     if "__proto__" in value:  # in a browser it is no key

@@ -1,7 +1,6 @@
-"""Writes a recording.  The same frames and facts give the same bytes."""
+"""Writer of recordings.  The same frames and facts give the same bytes."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from sandbox.control.limits import RecordingLimits
 from sandbox.journal.schema import Row
@@ -16,7 +15,10 @@ from sandbox.recording.part import pack_part
 def write_recording(
     about: About, frames: Iterable[Frame], facts: Iterable[Row], limits: RecordingLimits | None = None
 ) -> bytes:
-    """`facts`: rows in the order of the journal; those outside of the frames are left out.  Raises BadRecording."""
+    """Return the bytes of a recording of these frames and facts.
+
+    `facts`: rows in the order of the journal; those outside the range of the frames are left out.  Raises BadRecording.
+    """
     limits = limits or RecordingLimits()
     packed: list[tuple[bytes, bytes]] = []
     places: list[list[int]] = []
@@ -36,7 +38,7 @@ def write_recording(
         body += [*parts, pack_facts(own)]
         position += map(len, body[-3:])
     index = pack_index(rows)
-    sums: dict[str, Any] = {
+    sums: dict[str, object] = {
         "channels": sorted(channels),
         "frames": count,
         "facts": len(rows),
@@ -53,7 +55,10 @@ def write_recording(
 
 
 def pack_index(rows: Sequence[Row]) -> bytes:
-    """Number, time and type of every fact: marks on a scrubber, and the way from one fact to the next."""
+    """Return the packed index: number, time and type of every fact.
+
+    The index gives the marks on a scrubber, and the way from one fact to the next.
+    """
     types = sorted({row["type"] for row in rows})
     return pack_part(
         {
@@ -66,7 +71,10 @@ def pack_index(rows: Sequence[Row]) -> bytes:
 
 
 def _moved(frames: Iterable[Frame]) -> Iterator[Frame]:
-    """Without frames that show what the one before them showed; the first and the last are always there."""
+    """Yield the frames without those that equal the one before, but always the first and the last.
+
+    Raises BadRecording if they are not in order.
+    """
     before: Frame | None = None
     held: Frame | None = None
     for frame in frames:
@@ -93,7 +101,7 @@ def _chunks(frames: Iterable[Frame], limits: RecordingLimits) -> Iterator[list[F
 
 
 def _by_chunk(rows: Sequence[Row], begins: Sequence[int]) -> Iterator[list[Row]]:
-    """A fact belongs to the last chunk that begins at or before it."""
+    """Yield the facts of each chunk: a fact belongs to the last chunk that begins at or before it."""
     at = 0
     for end in [*begins[1:], None]:
         first = at

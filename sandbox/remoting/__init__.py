@@ -1,1 +1,1 @@
-"""The wire protocol, independent of a transport."""
+"""RocketMQ's wire protocol (remoting), independent of a transport."""

@@ -1,4 +1,4 @@
-"""Limits of request bodies read as JSON: the sender chooses the length, and reading blocks the loop."""
+"""Limits of request bodies read as JSON: the sender chooses the length, and reading blocks the event loop."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -12,7 +12,7 @@ from sandbox.remoting.fields import Malformed
 
 MAX_BODY_BYTES = 512 * 1024  # of a request that carries no message
 MAX_REGISTRATION_BYTES = 4 * 1024 * 1024  # of a broker's topics, some 25 000 of them
-MAX_LOOSE_BYTES = 64 * 1024  # what is no strict JSON is read character by character; no client sends that much of it
+MAX_LOOSE_BYTES = 64 * 1024  # loose JSON is read character by character; no client sends more of it
 
 UNREAD = frozenset(
     {
@@ -32,7 +32,7 @@ Handler = Callable[[RemotingCommand, Channel], Answer]
 
 
 def check_body(body: bytes | None, most: int = MAX_BODY_BYTES) -> None:
-    """Raises Malformed for a body that takes too long to read."""
+    """Raise Malformed if the body takes too long to read."""
     if body is None or len(body) <= MAX_LOOSE_BYTES:
         return
     if len(body) > most:
@@ -45,7 +45,7 @@ def check_body(body: bytes | None, most: int = MAX_BODY_BYTES) -> None:
 
 
 def limited(handlers: dict[int, Handler[Answer]]) -> dict[int, Handler[Answer]]:
-    """The same handlers; those that read a body do not get one that is too long."""
+    """Return the same handlers, but those that read a body refuse one that is too long."""
     return {code: handler if code in UNREAD else _limited(code, handler) for code, handler in handlers.items()}
 
 

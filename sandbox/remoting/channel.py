@@ -13,9 +13,9 @@ class Channel(Protocol):
     """One connection, seen from one end.
 
     `remote` is the other end's `ip:port`, `transport_kind` the transport (loopback, tcp).  `send` never blocks and
-    never re-enters: the other end receives in a later turn.  After `close` (by either end) `send` does nothing, nothing
-    more is received, and `on_close` (a listener's `disconnected`) is called once at each end, in a later turn.  `close`
-    takes a reason, as in ClientDisconnected.
+    never re-enters: the other end receives in a later turn.  After `close` (by either end) `send` does nothing, the
+    connection receives nothing more, and `on_close` (a listener's `disconnected`) is called once at each end, in a
+    later turn.  `close` takes a reason, as in ClientDisconnected.
     """
 
     remote: str
@@ -36,7 +36,7 @@ OnClose = Callable[[Channel], None]
 
 
 class ByteChannel(Protocol):
-    """A `Channel` that carries plain bytes; they arrive in order, cut anywhere."""
+    """A `Channel` that carries plain bytes; they arrive in order, in pieces of any size."""
 
     remote: str
 
@@ -69,11 +69,11 @@ class Listener(Protocol):
 
 
 class Connector(Protocol):
-    """Opens connections for clients (and for brokers, towards name servers).
+    """Opener of connections for clients (and for brokers, towards name servers).
 
-    `connect` raises ConnectFailed when nothing listens at `address` (`ip:port`); `open` is the same for code that does
-    not wait: it calls `opened` in a later turn, with None when it failed.  `open_bytes` is that for a connection that
-    carries no commands.
+    `connect` raises ConnectFailed when nothing listens at `address` (`ip:port`); `open` is the same for code that
+    does not wait: it calls `opened` in a later turn, with None after a failure.  `open_bytes` does so for a
+    connection that carries no commands.
     """
 
     async def connect(self, address: str, on_commands: Handler, on_close: OnClose) -> Channel: ...

@@ -1,7 +1,7 @@
-"""Numbers of requests and answers (spec remoting 2).  RocketMQ: `RequestCode`, `ResponseCode`.
+"""Codes of requests and responses (spec remoting 2).  RocketMQ: `RequestCode`, `ResponseCode`.
 
-The processors of a node decide which it serves; for others a broker answers REQUEST_CODE_NOT_SUPPORTED and a name
-server does not answer.
+The processors of a node define the codes that it serves.  For other codes a broker answers
+REQUEST_CODE_NOT_SUPPORTED and a name server does not answer.
 """
 
 from enum import IntEnum
@@ -146,7 +146,7 @@ class ResponseCode(IntEnum):
 
 
 def request_name(code: int) -> str:
-    """`SEND_MESSAGE`, or the bare number of an unknown code."""
+    """Return the name of a request code, such as `SEND_MESSAGE`, or the number of an unknown one."""
     return _REQUEST_NAMES.get(code) or str(code)
 
 

@@ -1,4 +1,4 @@
-"""One request or one answer.  RocketMQ: `RemotingCommand`."""
+"""The command: one request or one response.  RocketMQ: `RemotingCommand`."""
 
 from enum import IntEnum
 
@@ -30,9 +30,10 @@ class SerializeType(IntEnum):
 
 
 class RemotingCommand:
-    """`ext` is the custom header as strings; `body` is None or bytes.
+    """One request or response.
 
-    Created for every command, so it has slots and no properties.
+    `ext` is the custom header as strings; `body` is None or bytes.  One object is created for every command, so the
+    class has slots and no properties.
     """
 
     __slots__ = ("body", "code", "ext", "flag", "language", "opaque", "remark", "serialize_type", "version")
@@ -71,7 +72,7 @@ class RemotingCommand:
     def reply(
         self, code: int, ext: dict[str, str] | None = None, body: bytes | None = None, *, remark: str | None = None
     ) -> "RemotingCommand":
-        """The answer to this request: same opaque, same serialize type."""
+        """Return the response to this request: same opaque, same serialize type."""
         return RemotingCommand(
             code, ext, body, flag=FLAG_RESPONSE, opaque=self.opaque, remark=remark, serialize_type=self.serialize_type
         )

@@ -1,7 +1,7 @@
 """Connections inside one process: listeners by address, and both ends of every connection.
 
-A connection carries commands or, between a master and its slaves, plain bytes: a payload is the argument of one `send`.
-The network (`transport.loopback`, `sim.network`) carries it: its `carry` sooner or later calls `arrive` on the other
+A connection carries commands or, between a master and its slaves, plain bytes: a payload is the argument of one
+`send`.  The network (`transport.loopback`, `sim.network`) carries it: its `carry` later calls `arrive` on the other
 end, or loses the payload.
 """
 
@@ -25,7 +25,7 @@ Soon = Callable[[Callable[[], None]], Any]
 
 
 class End:
-    """One end of a connection; its users see a `Channel`."""
+    """One end of a connection; its users have it as a `Channel`."""
 
     transport_kind = LOOPBACK
 
@@ -48,25 +48,28 @@ class End:
             self._carry(self, payload)
 
     def close(self, reason: str = "closed") -> None:
-        """Both ends are notified in a later turn, the other one after all that was sent before."""
+        """Close the connection.
+
+        Both ends are notified in a later turn, the other one after everything that was sent before.
+        """
         if self.is_open:
             self.is_open = False
             self._soon(self._notify_closed)
             self._carry(self, None)
 
     def vanish(self) -> None:
-        """Close without further calls: the node at this end is gone."""
+        """Close without further calls to this end, because its node is gone."""
         self._on_close = None
         self.close()
 
     def arrive(self, payload: Payload | None) -> None:
-        """A payload of the other end arrived; None is the end of the connection.  It is handled in a later turn."""
+        """Receive a payload of the other end, or None for the end of the connection; it is handled in a later turn."""
         if not self._inbox:
             self._soon(self._hear)
         self._inbox.append(payload)
 
     def _hear(self) -> None:
-        """All payloads of one turn are one batch."""
+        """Handle all payloads of one turn as one batch."""
         inbox, self._inbox = self._inbox, []
         batch = [payload for payload in inbox if payload is not None]
         if not self.is_open:
@@ -95,7 +98,7 @@ Carry = Callable[[End, Payload | None], None]
 
 
 class Exchange:
-    """Listeners by address.  Iterates in order of age, so that results do not depend on hashes."""
+    """Listeners by address.  Iteration is in order of age, so that results do not depend on hashes."""
 
     def __init__(self, soon: Soon, carry: Carry) -> None:
         self._soon = soon
@@ -112,17 +115,17 @@ class Exchange:
         self._served[address] = {}
 
     def unlisten(self, address: str) -> None:
-        """Nothing listens there any more: the listener is not called again, its clients see their connections close."""
+        """Remove the listener at an address: it is not called again, and the connections to it close."""
         self._listeners.pop(address, None)
         for end in list(self._served.pop(address, ())):
             end.vanish()
 
     def connections(self) -> list[End]:
-        """The serving end of every open connection."""
+        """Return the serving end of every open connection."""
         return [end for ends in self._served.values() for end in ends if end.is_open]
 
     def local_address(self, ip: str) -> str:
-        """A free address for a new connection from `ip`."""
+        """Return a free address for a new connection from `ip`."""
         for _ in range(FIRST_PORT, LAST_PORT + 1):
             port = self._next_port.get(ip, FIRST_PORT)
             self._next_port[ip] = FIRST_PORT if port == LAST_PORT else port + 1
@@ -131,7 +134,7 @@ class Exchange:
         raise ValueError(f"all ports of {ip} are taken")
 
     def dial(self, local: str, address: str, heard: Heard, on_close: Closed) -> End | None:
-        """Connect now; None when nothing listens there."""
+        """Connect now and return the near end; None if nothing listens at `address`."""
         listener = self._listeners.get(address)
         if listener is None:
             return None

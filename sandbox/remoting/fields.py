@@ -1,4 +1,4 @@
-"""Header fields are text on the wire; this module converts them to numbers as Java does (spec remoting 1.4).
+"""Conversion of header fields, which are text on the wire, to numbers as Java does (spec remoting 1.4).
 
 A number that is missing, invalid, or too large for its type counts as missing.  Only `true` in any case is true.  A
 missing required field raises Malformed; a broker answers that with code 1.
@@ -19,7 +19,10 @@ _SYSTEM_ERROR = 1
 
 
 class Malformed(BrokerRefused):
-    """A header field or a body is missing or unreadable.  The connection continues; only this command is refused."""
+    """Error: a header field or a body is missing or unreadable.
+
+    The connection continues; only this command is refused.
+    """
 
     def __init__(self, remark: str) -> None:
         super().__init__(_SYSTEM_ERROR, remark)
@@ -50,12 +53,12 @@ def int64(ext: Ext, name: str) -> int:
 
 
 def is_true(ext: Ext, name: str) -> bool:
-    """`1` and `yes` are false, as in Java."""
+    """Return True if the field is `true` in any case; `1` and `yes` are false, as in Java."""
     return bool(ext) and (value := ext.get(name)) is not None and value.lower() == "true"  # type: ignore[union-attr]
 
 
 def written(**fields: str | int | bool | None) -> dict[str, str]:
-    """Header fields for the wire; fields that are None are left out."""
+    """Return header fields for the wire; fields that are None are left out."""
     return {
         name: value if type(value) is str else ("true" if value else "false") if type(value) is bool else str(value)
         for name, value in fields.items()
@@ -64,7 +67,10 @@ def written(**fields: str | int | bool | None) -> dict[str, str]:
 
 
 def _number(value: str | None, end: int) -> int | None:
-    """Digits with an optional sign.  (Python's `int` also takes blanks and underscores.)"""
+    """Return the number in a text of digits with an optional sign; None if it is none or not in `[-end, end)`.
+
+    Python's `int` would also accept blanks and underscores.
+    """
     if value is None or not (value.isdecimal() or (value[:1] in ("-", "+") and value[1:].isdecimal())):
         return None
     if len(value) > 40:

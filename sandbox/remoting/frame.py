@@ -1,4 +1,4 @@
-"""Frames: split from a byte stream, and encoded (spec remoting 1); independent of sockets.
+"""Frames of commands: split from a byte stream, and encoded (spec remoting 1); independent of sockets.
 
 4 length of the rest   1 serialize type   3 header length   header   body
 """
@@ -25,10 +25,10 @@ _usual = itemgetter("code", "extFields", "flag", "language", "opaque", "version"
 
 
 class FrameDecoder:
-    """Splits a byte stream into commands.  Takes pieces of any size.
+    """Decoder of a byte stream into commands.  It takes pieces of any size.
 
-    A ProtocolViolation ends the stream.  Complete frames before the invalid one, in the same piece, are returned; then
-    `violation` is what the next `feed` raises.
+    A ProtocolViolation ends the stream.  Complete frames before the invalid one, in the same piece, are returned;
+    the next `feed` then raises `violation`.
     """
 
     __slots__ = ("_max_frame_bytes", "_max_header_bytes", "_need", "_tail", "violation")
@@ -42,11 +42,11 @@ class FrameDecoder:
 
     @property
     def held_bytes(self) -> int:
-        """Received bytes of an incomplete frame."""
+        """The number of received bytes of an incomplete frame."""
         return len(self._tail)
 
     def feed(self, data: bytes, raw: list[bytes] | None = None) -> list[RemotingCommand]:
-        """The complete commands; `raw` gets the frame of each."""
+        """Return the commands that these bytes complete; `raw` gets the frame of each.  Raises ProtocolViolation."""
         if self.violation is not None:
             raise self.violation
         if self._tail:
@@ -91,7 +91,10 @@ class FrameDecoder:
 
 
 def _no_frame(total: int, begin: bytes) -> ProtocolViolation:
-    """Plain text is not a frame that is too long: its first four letters are read as the length."""
+    """Return the error for an invalid length.
+
+    Plain text is not a frame that is too long: its first four letters are read as the length.
+    """
     too_large = total > 0 and not all(32 <= byte < 127 for byte in begin)
     return (FrameTooLarge if too_large else ProtocolViolation)(f"frame of {total} bytes")
 
@@ -105,7 +108,7 @@ def decode_parts(serialize_type: int, header: bytes, body: bytes | None) -> Remo
 
 
 def encode(command: RemotingCommand) -> bytes:
-    """One complete frame.  Raises ProtocolViolation for a command that is too large for one."""
+    """Return the command as one complete frame.  Raises ProtocolViolation if it is too large for one."""
     kind = command.serialize_type
     header = _encode_json(command) if kind == 0 else rocketmq_header.encode(command)
     body = command.body or b""
@@ -174,12 +177,12 @@ def _int(fields: dict[str, Any], name: str) -> int:
 
 
 def _language(value: Any) -> int:
-    """A language by its number; unknown ones are OTHER."""
+    """Return a language by its number; unknown ones are OTHER."""
     return value if type(value) is int and value in _NAME_OF else Language.OTHER
 
 
 def _texts(ext: Any) -> dict[str, str]:
-    """Some clients (C++, Node) write numbers and booleans where Java writes text."""
+    """Return the ext fields as text: some clients (C++, Node) write numbers and booleans where Java writes text."""
     if type(ext) is not dict:
         raise ProtocolViolation(f"extFields is {type(ext).__name__}, not an object")
     return {name: value if type(value) is str else _text(value) for name, value in ext.items() if value is not None}
@@ -193,8 +196,8 @@ def _text(value: Any) -> str:
 
 
 def _encode_json(command: RemotingCommand) -> bytes:
-    """Keys in alphabetical order, as fastjson writes them; None is left out."""
-    fields: dict[str, Any] = {"code": int(command.code)}
+    """Return the header as JSON, with keys in alphabetical order as fastjson writes them; None is left out."""
+    fields: dict[str, object] = {"code": int(command.code)}
     if command.ext is not None:
         fields["extFields"] = command.ext
     fields["flag"] = command.flag

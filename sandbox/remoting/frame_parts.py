@@ -19,7 +19,7 @@ _DECODER = json.JSONDecoder()
 
 
 class Part(NamedTuple):
-    """Bytes `start` to `end` of the frame.  `depth`: 0 of the frame, 1 of the header, 2 of the custom header."""
+    """The bytes `start` to `end` of a frame.  `depth`: 0 of the frame, 1 of the header, 2 of the custom header."""
 
     name: str
     start: int
@@ -29,9 +29,9 @@ class Part(NamedTuple):
 
 
 def frame_parts(frame: bytes) -> list[Part]:
-    """List the parts in byte order, an outer part before its inner ones.  A truncated frame has fewer, or shorter ones.
+    """Return the parts of a frame in byte order, an outer part before its inner ones.
 
-    Raises ValueError for bytes that are no frame.
+    A truncated frame has fewer parts, or shorter ones.  Raises ValueError for bytes that are no frame.
     """
     if len(frame) < LENGTHS_BYTES:
         raise ValueError(f"{len(frame)} bytes are no frame")
@@ -65,7 +65,7 @@ def _json(header: bytes) -> list[Part]:
 
 
 def _object(text: str, at: int, depth: int) -> list[Part]:
-    """The pairs of the object that begins at `at`; those of a custom header too, one level deeper."""
+    """Return the pairs of the object that begins at `at`; those of a custom header too, one level deeper."""
     parts: list[Part] = []
     if text[at] != "{":
         raise ValueError(f"no object at {at}")
@@ -94,7 +94,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _byte(text: str, at: int) -> int:
-    """The position in the frame of the character at `at` of the header."""
+    """Return the position in the frame of the character at `at` of the header."""
     return LENGTHS_BYTES + len(text[:at].encode("utf-8", "surrogateescape"))
 
 

@@ -1,7 +1,8 @@
-"""Parses binary headers that differ only in their values with one call.
+"""Fast parsing of binary headers that differ only in their values, with one call each.
 
-A client repeats itself: the same fields in the same order, with values of the same length.  The positions in a header
-are kept by the header's length and tried on the next of that length; one that does not fit is read field by field.
+A client sends the same fields in the same order again, with values of the same length.  The field positions of a
+header are stored by the header's length and tried on the next header of that length.  One that does not fit is read
+field by field.
 """
 
 from struct import Struct
@@ -42,7 +43,7 @@ class HeaderShape:
         self.missed = 0
 
     def read(self, header: bytes, body: bytes | None) -> RemotingCommand | None:
-        """A header of the same length; None when it has other fields, or values of other lengths, or is no UTF-8."""
+        """Read a header of the same length; None if it has other fields, values of other lengths, or is not UTF-8."""
         values = self._unpack(header)
         if values[5::2] != self._literals:
             self.missed += 1
@@ -69,13 +70,13 @@ _shapes: dict[int, HeaderShape] = {}
 
 
 def read(header: bytes, body: bytes | None) -> RemotingCommand | None:
-    """Read a header by the shape of an earlier one; None: it must be read field by field."""
+    """Read a header by the shape of an earlier one; None if it must be read field by field."""
     shape = _shapes.get(len(header))
     return None if shape is None else shape.read(header, body)
 
 
 def remember(header: bytes, fields: list[Field]) -> None:
-    """Keep the shape of a header without a remark; `fields` are those with a value."""
+    """Store the shape of a header without a remark; `fields` are those with a value."""
     known = _shapes.get(len(header))
     if len(fields) > _FIELDS_KEPT or len(header) > _BYTES_KEPT or (known is not None and known.missed < _PATIENCE):
         return

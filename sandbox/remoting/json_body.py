@@ -1,7 +1,7 @@
-"""JSON bodies: written strictly, read as fastjson writes them (spec remoting 3).
+"""JSON bodies: written as strict JSON, read as fastjson writes them (spec remoting 3).
 
-Every exception about the shape of a body becomes Malformed, so that an invalid body refuses one command and leaves the
-connection open.
+Every exception about the shape of a body becomes Malformed, so that an invalid body refuses one command and leaves
+the connection open.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ Queue = tuple[str, str, int]
 
 @contextmanager
 def reading(what: str) -> Iterator[None]:
-    """Context of reading one body."""
+    """Convert errors in the shape of a body to Malformed; use it as the context in which one body is read."""
     try:
         yield
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
@@ -27,7 +27,7 @@ def reading(what: str) -> Iterator[None]:
 
 
 def loads(data: bytes | None) -> dict[str, Any]:
-    """The object in `data`; an empty body is an empty object."""
+    """Return the object in `data`; an empty body is an empty object."""
     if not data:
         return {}
     if b'"$ref"' in data:
@@ -53,14 +53,14 @@ def text(value: Any) -> str:
 
 
 def number(value: Any) -> int:
-    """C++ clients write some numbers as text."""
+    """Return the value as a number: C++ clients write some numbers as text."""
     if isinstance(value, str | int | float):
         return int(value)
     raise TypeError(f"{value!r:.40} instead of a number")
 
 
 def table(value: Any) -> dict[str, Any]:
-    """A map that may be missing."""
+    """Return the value as a map, which may be missing."""
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -69,7 +69,7 @@ def table(value: Any) -> dict[str, Any]:
 
 
 def rows(value: Any) -> list[Any]:
-    """A list or set that may be missing."""
+    """Return the value as a list, which may be missing."""
     if value is None:
         return []
     if not isinstance(value, list):
@@ -78,17 +78,17 @@ def rows(value: Any) -> list[Any]:
 
 
 def queue_of(value: Any) -> Queue:
-    """A queue as a value, or as the text of a map's key."""
+    """Return a queue that is an object or the text of a map's key."""
     if isinstance(value, str):
         value = loose_json.loads(value)
     return text(value["topic"]), text(value["brokerName"]), number(value["queueId"])
 
 
-def queue_json(queue: Queue) -> dict[str, Any]:
+def queue_json(queue: Queue) -> dict[str, object]:
     topic, broker, queue_id = queue
     return {"brokerName": broker, "queueId": queue_id, "topic": topic}
 
 
 def queue_key(queue: Queue) -> str:
-    """A queue as the key of a strict JSON map; Java reads it like its own form (spec remoting 3.5)."""
+    """Return a queue as the key of a strict JSON map; Java reads it like its own form (spec remoting 3.5)."""
     return orjson.dumps(queue_json(queue)).decode()

@@ -1,4 +1,4 @@
-"""Payloads that arrive after a delay on a clock."""
+"""Delays of payloads on a clock."""
 
 from collections import deque
 from collections.abc import Callable
@@ -11,7 +11,7 @@ Later = Callable[[float, Callable[[], None]], Any]
 
 
 class Lag:
-    """Delays payloads; on one connection their order stays, even when the delay becomes shorter.
+    """A delay of payloads; on one connection their order stays, even if the delay becomes shorter.
 
     `arrive` is called with the sending end and the payload (None: the end of the connection).
     """
@@ -23,14 +23,14 @@ class Lag:
         self.under_way: dict[End, deque[tuple[float, Payload | None]]] = {}  # with the time of arrival
 
     def carry(self, sender: End, payload: Payload | None, seconds: float) -> None:
-        """As `send`; but without delay, and with nothing waiting before it, it arrives at once."""
+        """Deliver a payload after `seconds`; at once without a delay and without earlier payloads that wait."""
         if seconds <= 0 and sender not in self.under_way:
             self._arrive(sender, payload)
         else:
             self.send(sender, payload, seconds)
 
     def send(self, sender: End, payload: Payload | None, seconds: float) -> None:
-        """It arrives after `seconds`, in a later turn."""
+        """Deliver a payload after `seconds`, in a later turn."""
         now = self._now()
         due = now + max(0.0, seconds)
         waiting = self.under_way.setdefault(sender, deque())

@@ -70,7 +70,7 @@ def _text(header: bytes, at: int, length: int) -> tuple[str, int]:
 
 
 def _fields(header: bytes, at: int, end: int) -> tuple[dict[str, str], list[Field]]:
-    """Values and positions; a value of length 0 is none."""
+    """Return the values of the fields and their positions; a value of length 0 is none."""
     fields: dict[str, str] = {}
     places: list[Field] = []
     try:
@@ -100,7 +100,7 @@ def _pairs(ext: dict[str, str]) -> list[bytes]:
 
 @lru_cache(maxsize=4096)
 def _before(key: str, text_bytes: int) -> bytes:
-    """A field up to its value; cached, as answers have few names and few lengths."""
+    """Return the bytes of a field up to its value; cached, as responses have few names and few lengths."""
     name = key.encode()
     if len(name) > 0x7FFF:
         raise ProtocolViolation(f"ext field name of {len(name)} bytes")

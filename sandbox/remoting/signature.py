@@ -1,4 +1,4 @@
-"""Signatures of ACL 4.x: identity of the sender and integrity of the request (spec remoting 5)."""
+"""Signatures of ACL 4.x, for the identity of the sender and the integrity of the request (spec remoting 5)."""
 
 import base64
 import hashlib
@@ -13,7 +13,7 @@ UNIQUE_KEY_QUERY = "_UNIQUE_KEY_QUERY"
 
 
 def sign(command: RemotingCommand, access_key: str, secret_key: str, security_token: str | None = None) -> None:
-    """Add who we are and the signature of all header fields and the body.  RocketMQ: `AclClientRPCHook`."""
+    """Add the access key and the signature of all header fields and the body.  RocketMQ: `AclClientRPCHook`."""
     ext = dict(command.ext or {})
     ext.pop(SIGNATURE, None)
     ext[ACCESS_KEY] = access_key
@@ -23,7 +23,10 @@ def sign(command: RemotingCommand, access_key: str, secret_key: str, security_to
 
 
 def signed_text(ext: dict[str, str], body: bytes | None, *, without: str = SIGNATURE) -> bytes:
-    """The values in the order of their names, then the body.  Names are compared as Java compares them, by UTF-16."""
+    """Return the bytes to sign: the values in the order of their names, then the body.
+
+    Names are compared as Java compares them, by UTF-16.
+    """
     names = sorted((name for name in ext if name not in (SIGNATURE, without)), key=_as_java)
     return "".join(ext[name] for name in names).encode("utf-8", "surrogatepass") + (body or b"")
 
@@ -37,9 +40,9 @@ def signature(text: bytes, secret_key: str) -> str:
 
 
 def is_signed(command: RemotingCommand, secret_key: str) -> bool:
-    """Is the request's own signature right?
+    """Return True if the request's own signature is correct.
 
-    Clients disagree whether `_UNIQUE_KEY_QUERY` is signed (4.9.8's server and client do, too); either text is taken.
+    Clients disagree whether `_UNIQUE_KEY_QUERY` is signed (4.9.8's server and client do, too); either text is accepted.
     """
     ext = command.ext or {}
     received = ext.get(SIGNATURE, "").encode("utf-8", "surrogatepass")

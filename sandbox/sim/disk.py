@@ -1,8 +1,9 @@
 """A simulated disk in memory that loses unflushed data, as disks do (the store's `Disk` protocol).
 
-Two things can end a process on it.  A *kill* takes the process and leaves the page cache: everything written is still
-there.  A *power cut* takes the page cache too: of what was not flushed, any subset of 512-byte sectors has reached the
-disk, and of the latest changes of names any number from the first on (as a journaling file system has it).
+Two things can end a process that uses it.  A *kill* ends the process and keeps the page cache: everything written is
+still there.  A *power cut* removes the page cache too.  Of what was not flushed, any subset of 512-byte sectors has
+reached the disk.  Of the latest changes of names, any number from the first on survives (as in a journaling file
+system).
 """
 
 import errno
@@ -19,11 +20,11 @@ NAME_STATES = 64  # pending changes of names; older ones have reached the disk
 
 
 class Crashed(BaseException):
-    """The process ends here.  No `except Exception` catches it, as nothing catches a kill."""
+    """The exception that ends the process at a call of the disk.  `except Exception` does not catch it."""
 
 
 class _File:
-    """One file: its content for the process, and the part that survives a power cut."""
+    """One file: its content as the process sees it, and the part that survives a power cut."""
 
     __slots__ = ("cache", "durable", "modified_ms", "small")
 
@@ -48,7 +49,7 @@ class SimMapped:
         self.view = memoryview(cache)[:size]
 
     def use_large_pages(self) -> None:
-        """Nothing to do in memory."""
+        """Do nothing: memory needs no large pages here."""
 
     def close(self) -> None:
         self.view.release()
@@ -67,9 +68,10 @@ class SimLock:
 
 
 class SimDisk:
-    """Files in memory.  `operations` counts calls that change the disk; at number `crash_at` the process ends.
+    """Files in memory.
 
-    Writes through a mapped view are no calls: to stop between two of them, compare `fingerprint`.
+    `operations` counts calls that change the disk; at number `crash_at` the process ends.  Writes through a mapped
+    view are no calls: to stop between two of them, compare `fingerprint`.
     """
 
     def __init__(self, chance: Chance, clock: Clock, *, capacity_bytes: int | None = None) -> None:
@@ -87,14 +89,14 @@ class SimDisk:
     # Faults.
 
     def kill(self) -> None:
-        """The process ends: its views are invalid, its locks released, the page cache stays."""
+        """End the process: its views become invalid, its locks are released, the page cache stays."""
         for file in self._files.values():
             file.cache = bytearray(file.cache)
         self._held = set()
         self.crash_at = None
 
     def power_cut(self, *, small_files_whole: bool = False) -> None:
-        """The machine stops: the seed decides which unflushed sectors and names survive.
+        """Stop the machine: the seed decides which unflushed sectors and names survive.
 
         `small_files_whole`: a file that was written at once is whole, as it was flushed last or as it is now.
         """
@@ -111,19 +113,22 @@ class SimDisk:
         self.crash_at = None
 
     def write_back(self, share: float = 0.5) -> None:
-        """The kernel writes back some unflushed sectors."""
+        """Flush some unflushed sectors, as the kernel does: a random `share` of them."""
         for file in self._files.values():
             file.durable = self._survived(file, share)
 
     def write_back_files(self, *, older_than_ms: int) -> None:
-        """The kernel writes files that were written at once (not through a mapping) and are dirty for this long."""
+        """Flush small files that are dirty for this long, as the kernel does.
+
+        Small files are those written at once, not through a mapping.
+        """
         before_ms = self._clock.now_ms() - older_than_ms
         for file in self._files.values():
             if file.small and file.modified_ms <= before_ms:
                 file.durable = bytes(file.cache)
 
     def copy(self, chance: Chance) -> "SimDisk":
-        """An independent copy of this disk: to try a crash at this moment and go on with the original."""
+        """Return an independent copy of this disk, to try a crash now and then continue with the original."""
         other = SimDisk(chance, self._clock, capacity_bytes=self.capacity_bytes)
         twins = {id(file): file.copy() for names in (*self._name_states, self._files) for file in names.values()}
         other._files = {name: twins[id(file)] for name, file in self._files.items()}
@@ -134,7 +139,7 @@ class SimDisk:
         return other
 
     def fill(self) -> None:
-        """Nothing more fits from now on."""
+        """Make the disk full: no more data fits."""
         self.capacity_bytes = self.used_bytes
 
     @property
@@ -142,11 +147,11 @@ class SimDisk:
         return sum(len(file.cache) for file in self._files.values())
 
     def fingerprint(self) -> int:
-        """Changes whenever a byte or a name changes."""
+        """Return a hash that changes whenever a byte or a name changes."""
         return hash(tuple((name, bytes(file.cache)) for name, file in self._files.items()))
 
     def image(self) -> dict[str, bytes]:
-        """Every file as a process sees it now, to copy or compare."""
+        """Return every file as a process sees it now, to copy or compare."""
         return {name: bytes(file.cache) for name, file in sorted(self._files.items())}
 
     # The interface of a store (`store.disk.Disk`).
@@ -182,7 +187,7 @@ class SimDisk:
         return SimMapped(file.cache, size)
 
     def reserve(self, path: str, start: int, end: int) -> None:
-        """A file takes all its space when it is created."""
+        """Do nothing: a file takes all its space when it is created."""
 
     def used_end(self, path: str, start: int) -> int:
         return max(start, len(self._file(path).cache.rstrip(b"\0")))

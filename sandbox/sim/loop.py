@@ -1,7 +1,7 @@
 """An asyncio loop without selector and wall clock.
 
-Callbacks run first come, first served, as asyncio guarantees.  When nothing is ready, time jumps to the next timer.
-The loop itself is deterministic without a seed.
+Callbacks run in the order of their scheduling, as asyncio guarantees.  When nothing is ready, time jumps to the next
+timer.  The loop itself is deterministic without a seed.
 """
 
 import asyncio
@@ -31,14 +31,17 @@ else:
 
 
 class Stuck(SandboxError):
-    """Nothing can happen any more, or too much happens without time passing.  The message names the waiting tasks."""
+    """The error if nothing is scheduled any more, or if too many callbacks run without time passing.
+
+    The message names the waiting tasks.
+    """
 
 
 class SimLoop(LoopInterface):  # type: ignore[misc]
-    """Virtual time in seconds from 0.0; the public asyncio interface for tasks, futures and timers.
+    """An event loop with virtual time, in seconds from 0.0.
 
-    No sockets, threads, executors or signals: those methods raise NotImplementedError.  An unhandled error is raised
-    from `run`, `run_for` or `run_until_idle`.
+    It has asyncio's public interface for tasks, futures and timers.  No sockets, threads, executors or signals:
+    those methods raise NotImplementedError.  An unhandled error is raised from `run`, `run_for` or `run_until_idle`.
     """
 
     def __init__(self, *, most_at_once: float = CALLBACKS_PER_INSTANT) -> None:
@@ -54,12 +57,12 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
         self._running = False
         self._closed = False
         self._unhandled: list[BaseException] = []
-        self._exception_handler: Callable[[Any, dict[str, Any]], object] | None = None
+        self._exception_handler: Callable[[Any, dict[str, object]], object] | None = None
 
     # For the owner of the loop.
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:
-        """Run until `main` has finished.  Other tasks stay and continue with the next run."""
+        """Run until `main` has finished, and return its result.  Other tasks continue with the next run."""
         with self.entered():
             task = self.create_task(main, name="main")
             while not task.done():
@@ -69,7 +72,7 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
     run_until_complete = run
 
     def run_for(self, seconds: float) -> None:
-        """Let exactly `seconds` pass.  Never Stuck: with nothing to do, time just passes."""
+        """Run for exactly `seconds`.  This never raises Stuck for lack of work: time just passes."""
         until = self._now + seconds
         with self.entered():
             while self._can_run(until):
@@ -77,7 +80,7 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
             self._move_to(until)
 
     def run_some(self, until: float, may_go_on: Callable[[], bool]) -> bool:
-        """Run turns, but none after `until` and none once `may_go_on` is False; returns whether `until` was reached."""
+        """Run turns up to time `until`, as long as `may_go_on` returns True.  Return True if `until` was reached."""
         with self.entered():
             while self._can_run(until):
                 if not may_go_on():
@@ -88,7 +91,7 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
 
     @contextmanager
     def entered(self) -> Iterator[None]:
-        """Make this the running loop inside the `with` block: between two turns, for an owner that acts."""
+        """Make this the running loop inside the `with` block, so that the owner can act between two turns."""
         self._check_open()
         if self._running:
             raise RuntimeError("this loop is already running")
@@ -102,21 +105,21 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
             events._set_running_loop(before)
 
     def run_turn(self) -> None:
-        """One turn, at the time of what comes next.  Raises Stuck when nothing waits."""
+        """Run one turn, at the time of the next callback.  Raises Stuck if nothing is scheduled."""
         with self.entered():
             self._turn()
 
     def next_time(self) -> float | None:
-        """When the next turn runs; None when nothing waits."""
+        """Return the time of the next turn, or None if nothing is scheduled."""
         return self._now if self._ready else self._next_time()
 
     def move_to(self, when: float) -> None:
-        """Let time pass in which nothing happens."""
+        """Advance the time to `when`.  Nothing may be scheduled before."""
         assert not self._can_run(when), "something happens before"
         self._move_to(when)
 
     def run_until_idle(self) -> None:
-        """Run all that can happen without time passing."""
+        """Run all callbacks that are due now, until time would have to pass."""
         with self.entered():
             while self._can_run(self._now):
                 self._turn()
@@ -157,7 +160,7 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
         self._ready.append(handle)
         return handle
 
-    call_soon_threadsafe = call_soon  # there is one thread
+    call_soon_threadsafe = call_soon  # the loop has only one thread
 
     def call_later(
         self, delay: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
@@ -192,13 +195,13 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
     def get_debug(self) -> bool:
         return False
 
-    def get_exception_handler(self) -> Callable[[Any, dict[str, Any]], object] | None:
+    def get_exception_handler(self) -> Callable[[Any, dict[str, object]], object] | None:
         return self._exception_handler
 
-    def set_exception_handler(self, handler: Callable[[Any, dict[str, Any]], object] | None) -> None:
+    def set_exception_handler(self, handler: Callable[[Any, dict[str, object]], object] | None) -> None:
         self._exception_handler = handler
 
-    def call_exception_handler(self, context: dict[str, Any]) -> None:
+    def call_exception_handler(self, context: dict[str, object]) -> None:
         if self._exception_handler is not None:
             self._exception_handler(self, context)
         else:
@@ -226,7 +229,7 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
     # One turn.
 
     def _turn(self) -> None:
-        """Run what is ready now; with nothing ready, first go to the next timer's time."""
+        """Run the callbacks that are ready now; with none ready, first advance to the next timer's time."""
         timers, ready = self._timers, self._ready
         if not ready:
             when = self._next_time()

@@ -18,7 +18,7 @@ EVERYWHERE = "*"
 
 
 class _Way(NamedTuple):
-    """A direction, from one name to another.  A name is an `ip`, an `ip:port` or `*`."""
+    """One direction of a link, from one name to another.  A name is an `ip`, an `ip:port` or `*`."""
 
     sender: str
     receiver: str
@@ -28,10 +28,11 @@ class _Way(NamedTuple):
 
 
 class SimNetwork(LoopbackNetwork):
-    """Every command takes a time between `latency_ms`, drawn per command; each connection stays first in, first out.
+    """A network whose commands take a random time within `latency_ms`.  Each connection stays first in, first out.
 
-    The methods take names of ends: an ip (`10.0.0.2`: every connection of that client), an address (`ip:port`), or `*`.
-    The state of the link when a command is sent decides whether it is lost or held; commands on their way arrive.
+    The methods take names of ends: an ip (`10.0.0.2`: every connection of that client), an address (`ip:port`), or
+    `*`.  The state of the link when a command is sent decides whether it is lost or held; commands on their way
+    arrive.
 
     `gate(sender, receiver)` and `delay(sender, receiver)` are those of a `LoopbackNetwork`: whether bytes pass, and
     their delay in seconds of the clock beside the latency.
@@ -58,22 +59,25 @@ class SimNetwork(LoopbackNetwork):
     # Faults.
 
     def partition(self, a: str, b: str, *, one_way: bool = False) -> None:
-        """From now on bytes from `a` to `b` are lost, and back too unless `one_way`.  No end is notified."""
+        """Lose all bytes sent from `a` to `b` from now on, and back too unless `one_way`.
+
+        No end is notified.
+        """
         for way in _ways(a, b, one_way=one_way):
             self._cut[way] = None
 
     def heal(self, a: str = EVERYWHERE, b: str = EVERYWHERE) -> None:
-        """Undo the partitions between these names, both ways; without names, all."""
+        """Undo the partitions between these names, both ways; without names, all partitions."""
         for way in list(self._cut) if a == b == EVERYWHERE else _ways(a, b, one_way=False):
             self._cut.pop(way, None)
 
     def hold(self, a: str, b: str, *, one_way: bool = False) -> None:
-        """From now on bytes between these names wait."""
+        """Hold back all bytes sent between these names from now on, until `release`."""
         for way in _ways(a, b, one_way=one_way):
             self._held.setdefault(way, [])
 
     def release(self, a: str = EVERYWHERE, b: str = EVERYWHERE) -> None:
-        """Send everything held, in its order; without names, everywhere."""
+        """Send everything held between these names, in its order; without names, everything."""
         ways = list(self._held) if a == b == EVERYWHERE else _ways(a, b, one_way=False)
         for waiting in [self._held.pop(way, []) for way in ways]:
             for sender, payload in waiting:
@@ -87,7 +91,7 @@ class SimNetwork(LoopbackNetwork):
         self._refusing.discard(address)
 
     def reset(self, a: str, b: str) -> int:
-        """Break every connection between these names; both ends are notified.  Returns how many there were."""
+        """Break every connection between these names and return their number.  Both ends are notified."""
         broken = [
             end
             for end in self._exchange.connections()
@@ -149,7 +153,7 @@ class SimNetwork(LoopbackNetwork):
             self._arrive(sender, payload)
 
     def _arrive(self, sender: End, payload: Payload | None) -> None:
-        """The delay of a slowed link is over; now the latency."""
+        """Send the payload with the latency, after the delay of a slowed link is over."""
         self._way.send(sender, payload, self._latency_s())
 
     def _latency_s(self) -> float:

@@ -1,5 +1,6 @@
-"""A play in a process beside the server: one line with its order comes in, {"progress"} lines go out, and at the end
-{"result"} or {"refused"}.
+"""The input and output of a process that plays a run beside the server.
+
+The process reads one line with its order, prints {"progress"} lines, and ends with {"result"} or {"refused"}.
 """
 
 import os
@@ -24,9 +25,9 @@ def serve(play: Callable[[dict[str, Any], Progress], Any]) -> None:
     except ActionRefused as error:
         _say({"refused": {"message": error.message, "values": error.values}})
     except (SandboxError, OSError) as error:
-        _say({"refused": {"message": "This run cannot be executed again: {why}.", "values": {"why": str(error)}}})
+        _say({"refused": {"message": "This run cannot be replayed: {why}.", "values": {"why": str(error)}}})
 
 
-def _say(line: dict[str, Any]) -> None:
+def _say(line: dict[str, object]) -> None:
     sys.stdout.buffer.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
     sys.stdout.buffer.flush()

@@ -1,4 +1,4 @@
-"""Claims about a run, each tried with many seeds: what is done besides, and what would contradict it."""
+"""Claims about a run that are tested with many seeds: the actions to add, and the contradictions to look for."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,8 +11,8 @@ from sandbox.simulation.recipe import Act
 FIRST_MS, LAST_MS = 15_000, 45_000  # when something is done to a member
 AFTER_MS = 90_000  # locks of a crashed member expire after 60 s, the next one asks every 20 s
 
-AGAIN = "{place}: {before} had finished it, {after} got it again"
-TWO = "{queue}: {after} began while {before} was at work"
+AGAIN = "{place}: {before} finished the message, {after} received it again"
+TWO = "{queue}: {after} started processing while {before} was processing"
 LATER = "{place} of {key} was finished after {offset}"
 
 Place = tuple[str, str, str, int, int]  # group, topic, broker, queue, offset
@@ -29,14 +29,17 @@ class Case(NamedTuple):
 
 
 class Found(NamedTuple):
-    """`looked_at`: how many things could have contradicted the claim."""
+    """The result of one run.  `looked_at`: the number of cases that could have contradicted the claim."""
 
     looked_at: int
     cases: list[Case]
 
 
 class Claim(NamedTuple):
-    """`draw`: what is done to members, from the seed."""
+    """A claim about a run.
+
+    `draw`: returns the actions on members for a seed.  `against`: returns the contradictions in a run.
+    """
 
     name: str
     draw: Callable[[Chance, list[str]], list[Act]]
@@ -48,7 +51,7 @@ def _one(action: str) -> Callable[[Chance, list[str]], list[Act]]:
 
 
 def _several(chance: Chance, members: list[str]) -> list[Act]:
-    """Ends of members, each in its own way, and starts again."""
+    """Draw crashes, stops or hangs of members, each followed by a restart or resume."""
     acts: list[Act] = []
     for _ in range(2 + chance.below(2)):
         member, at_ms = chance.choice(members), _moment(chance)
@@ -67,7 +70,10 @@ def _moment(chance: Chance) -> int:
 
 
 def came_again(ended: str) -> Callable[[list[Row], Snapshot], Found]:
-    """Messages that a member had finished when it ended in that state, and that another process got later."""
+    """Return the test for messages that a member had finished, and that another process got later.
+
+    Only members count that ended in the state `ended`.
+    """
 
     def against(rows: list[Row], last: Snapshot) -> Found:
         shared = _clustering(last)
@@ -90,7 +96,7 @@ def came_again(ended: str) -> Callable[[list[Row], Snapshot], Found]:
 
 
 def several_owners(rows: list[Row], last: Snapshot) -> Found:
-    """Two processes that worked on messages of one queue at the same time."""
+    """Return the cases of two processes that worked on messages of one queue at the same time."""
     shared = _clustering(last)
     busy: dict[tuple[str, str, str, int], list[tuple[int, int, str]]] = {}
     for row in rows:
@@ -109,7 +115,7 @@ def several_owners(rows: list[Row], last: Snapshot) -> Found:
 
 
 def out_of_order(rows: list[Row], last: Snapshot) -> Found:
-    """Messages of one key and queue that were finished for the first time after a later one."""
+    """Return the messages of one key and queue that were first finished after a later message."""
     shared = _clustering(last)
     furthest: dict[tuple[str, str, str, int, str], int] = {}
     finished: set[Place] = set()
@@ -153,6 +159,6 @@ CLAIMS: dict[str, Claim] = {
 
 
 def case(claim: Claim, seed: int, members: list[str], acts: tuple[Act, ...]) -> tuple[Act, ...]:
-    """Return the acts in the run of this seed: the recorded ones, and the claim's own."""
+    """Return the actions in the run of this seed: the recorded ones, and the claim's own."""
     drawn = claim.draw(Chance(f"claim {seed}"), members)
     return (*acts, *drawn)

@@ -1,7 +1,8 @@
-"""One action different: a run and the same run without that action, or with another one in its place.
+"""Comparison of a run with the same run without one action, or with another action in its place.
 
-Both go on for a while after it, without sleep; behind the end of what is recorded nothing is done to them.  Each is
-a recording, too, from a while before the action on: of one board, whose frames are read at the same times in both.
+Both runs continue for a while after the action, without sleep.  After the end of the recorded run, no more actions
+are executed.  Each run also gives a recording of one board, from a while before the action on.  Its frames are read
+at the same times in both.
 
 `python -m sandbox.simulation.compare DIRECTORY` reads {"seq", "instead"} and prints {"progress"}, then {"result"}.
 """
@@ -38,23 +39,23 @@ NOT_COMPARED = frozenset({"seq", "cause", CAME})
 
 
 class Played(NamedTuple):
-    """One of the two runs, at the end; `board`: group, topic and data."""
+    """One of the two runs, at its end.  `board`: group, topic and data."""
 
     rows: list[Row]
     last: Snapshot
-    board: dict[str, Any] | None
+    board: dict[str, object] | None
     recording: bytes | None
 
 
 class Side(NamedTuple):
-    """`came`: its first row that the other has not."""
+    """One side of the comparison.  `came`: its first row that the other side does not have."""
 
     played: Played
     figures: Figures
     came: Row | None
     refused: list[tuple[int, ActionRefused]]
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         _, last, board, recording = self.played
         return {
             "first": self.came and for_browser(self.came),
@@ -72,7 +73,7 @@ class Side(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """`same_until`: seq of the last event that both have."""
+    """The comparison of both runs.  `same_until`: seq of the last event that both have."""
 
     seq: int
     action: Row
@@ -80,7 +81,7 @@ class Compared(NamedTuple):
     before: Side
     after: Side
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         return {
             "seq": self.seq,
             "action": for_browser(self.action),
@@ -93,11 +94,14 @@ class Compared(NamedTuple):
 
 
 def compare(directory: Path, seq: int, instead: Action | None, *, progress: Progress = lambda share: None) -> Compared:
-    """Raises ActionRefused: 404, 409, 422 as for a branch."""
+    """Execute both runs and return their comparison.  None as `instead` leaves the action out.
+
+    Raises ActionRefused: 404, 409, 422 as for a branch.
+    """
     limits = HostLimits()
     action = next(rows_since(directory / DIRECTORY, seq), None)
     if action is None or action["seq"] != seq:
-        raise ActionRefused(404, "There is no event {seq}.", "Choose one that the Journal shows.", seq=seq)
+        raise ActionRefused(404, "Event {seq} does not exist.", "Choose an event from the Journal.", seq=seq)
     until_ms = action["at_ms"] + AFTER_MS
     end = _last_seq(directory, seq, until_ms)
     run = read_run(directory, BranchOrder(parent=directory.name, at=end, changes={seq: instead}), limits)
@@ -116,7 +120,7 @@ def compare(directory: Path, seq: int, instead: Action | None, *, progress: Prog
 
 
 def _last_seq(directory: Path, seq: int, until_ms: int) -> int:
-    """Return the seq of the last event to execute again: up to that time, or the end of the first stretch."""
+    """Return the seq of the last event to execute again: up to that time, or the end of the stretch."""
     last = seq
     for row in rows_since(directory / DIRECTORY, seq):
         if row["at_ms"] > until_ms or row["type"] == "StretchEnded" or _is_after_a_kill(row):
@@ -139,15 +143,15 @@ def _played(rerun: Rerun, action: Row, until_ms: int, about: About, progress: Pr
     if rerun.difference is not None:
         raise ActionRefused(
             409,
-            "Executed again, this run differs from event {seq} on.",
-            "Branch from an event before that.",
+            "When replayed, this run differs from event {seq} on.",
+            "Branch from an event before the first difference.",
             seq=rerun.difference.seq,
         )
     for _ in rerun.on_until(until_ms):
         shown.look(rerun)
     assert rerun.sandbox is not None
     last, rows = rerun.sandbox.snapshot(), rerun.written()
-    board: dict[str, Any] | None = None
+    board: dict[str, object] | None = None
     if shown.board is not None:
         board = {**shown.board, "data": rerun.sandbox.read("board", list(shown.board.values())).data}
     recording = None
@@ -158,7 +162,7 @@ def _played(rerun: Rerun, action: Row, until_ms: int, about: About, progress: Pr
 
 
 class _Shown:
-    """One board from before the action on; `board`: group and topic, None where there is none."""
+    """The recording of one board, from before the action on.  `board`: group and topic; None: there is no board."""
 
     def __init__(self, action: Row) -> None:
         self._fields = action["fields"]
@@ -180,7 +184,7 @@ class _Shown:
             self.frames.append(frame_of(sandbox.cluster, [board_of(**self.board)]))
 
 
-def _board_of(snapshot: Snapshot, fields: dict[str, Any]) -> dict[str, str] | None:
+def _board_of(snapshot: Snapshot, fields: dict[str, object]) -> dict[str, str] | None:
     """Return the board of the group that the action was about, else of the first group."""
     groups = sorted(snapshot["groups"], key=lambda group: group["group"])
     about = [
@@ -196,7 +200,7 @@ def _board_of(snapshot: Snapshot, fields: dict[str, Any]) -> dict[str, str] | No
 
 
 def _names(last: Snapshot) -> dict[str, str]:
-    """Client id → label."""
+    """Return the members' labels by client id."""
     return {
         member["client_id"]: member["actor"]
         for group in last["groups"]
@@ -208,7 +212,10 @@ def _names(last: Snapshot) -> dict[str, str]:
 def _first_difference(
     before: list[Row], after: list[Row], seq: int, *, changed: bool
 ) -> tuple[int, Row | None, Row | None]:
-    """Behind the action itself, by what happened and when: the numbers part with it."""
+    """Return the last common event, and the first row of each side after which the runs differ.
+
+    Rows after the action are compared by content and time, since their numbers differ.
+    """
     mine = [row for row in before if row["seq"] > seq and row["type"] != "Keyframe"]
     other = [row for row in after if row["seq"] >= seq + changed and row["type"] != "Keyframe"]
     index = next(

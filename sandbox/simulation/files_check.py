@@ -1,4 +1,4 @@
-"""The stores at the end: derived files must equal what the commit log gives when derived again."""
+"""A check of the stores at the end: derived files must equal those derived again from the commit log."""
 
 import re
 from pathlib import Path
@@ -15,10 +15,10 @@ DELETED = re.compile(r"index files \d+, deleted [1-9]")
 
 
 def check_files(world: World, home: Path, entries: list[Entry], diverged: frozenset[str]) -> list[Violation]:
-    """Every node's files as another process would read them now (spec store-format 2, 4, 5 and 8).
+    """Return violations by the files of every node, read as another process would (spec store-format 2, 4, 5 and 8).
 
-    `diverged`: slaves that had more than their master after its power cut; what they copy from then on begins in the
-    middle of a record, as in RocketMQ (spec broker-behaviour 12: the first offset of a slave is not checked).
+    `diverged`: slaves that had more than their master after its power cut.  What they copy from then on begins in
+    the middle of a record, as in RocketMQ (spec broker-behaviour 12: the first offset of a slave is not checked).
     """
     violations: list[Violation] = []
     for name, disk in sorted(world.environment.disks.items()):
@@ -45,9 +45,10 @@ def check_files(world: World, home: Path, entries: list[Entry], diverged: frozen
 
 
 def _unindexed_before(entries: list[Entry], node: str) -> int:
-    """Log offset up to which messages may be missing in the index: after a crash, index files younger than the
-    checkpoint are deleted, and the log is dispatched again from where the queues need it; without `messageIndexSafe`
-    that may be later (spec store-format 7).
+    """Return the log offset up to which messages may be missing in the index.
+
+    After a crash, index files younger than the checkpoint are deleted.  The log is then dispatched again from where
+    the queues need it; without `messageIndexSafe` that may be later (spec store-format 7).
     """
     return max(
         (

@@ -1,7 +1,7 @@
-"""Makes the history that new sandboxes of a template begin with (`hosting.histories`), as fast as it can.
+"""A process that makes the history that new sandboxes of a template begin with (`hosting.histories`).
 
-`python -m sandbox.simulation.history HOME` reads {"template", "preset", "history_s", "node_host"} and prints
-{"progress"}, then {"result"}: whether it was made here, or {"refused"}.
+It runs as fast as it can.  `python -m sandbox.simulation.history HOME` reads {"template", "preset", "history_s",
+"node_host"} and prints {"progress"}, then {"result"}: whether it was made here, or {"refused"}.
 """
 
 import fcntl
@@ -38,9 +38,10 @@ def make_history(
     ends_ms: int | None = None,
     progress: Progress = lambda share: None,
 ) -> bool:
-    """False: it is there already, or another process makes one.  It `ends_ms` (without it, now).
+    """Make the history of a template and return True.
 
-    Raises OSError, SandboxError.
+    False: it exists already, or another process makes it.  `ends_ms`: the time of its end; without it, now.  Raises
+    OSError, SandboxError.
     """
     histories = Histories(home, config)
     histories.root.mkdir(parents=True, exist_ok=True)
@@ -66,7 +67,10 @@ def make_history(
 
 
 def seed_of(template: str, preset: str) -> str:
-    """The same on every server: what people see there at first is the same, too."""
+    """Return the seed of a history.
+
+    It is the same on every server, so that new sandboxes of a template look the same everywhere.
+    """
     return sha256(f"{SLUG} {template} {preset}".encode()).hexdigest()[:SEED_CHARS]
 
 
@@ -89,7 +93,7 @@ def _prepare(directory: Path, template: str, preset: str, config: HostConfig, be
 
 
 def _run(directory: Path, config: HostConfig, home: Path, begins_ms: int, progress: Progress) -> None:
-    """From its birth to sleep."""
+    """Run the new sandbox in virtual time for the length of the history, and put it to sleep."""
     environment = PacedEnvironment(
         records.load(directory).seed, wall_ms=begins_ms, memory_bytes=physical_memory_bytes()
     )

@@ -1,4 +1,4 @@
-"""The messages of a store, read from its queues."""
+"""A reader of all messages of a store through its queues."""
 
 from sandbox.message import properties
 from sandbox.message.queue import MessageQueue
@@ -8,7 +8,7 @@ from sandbox.store.message_store import MessageStore
 
 
 def take_inventory(store: MessageStore, node: str, now_ms: int) -> Inventory:
-    """Every entry of every queue, with its record."""
+    """Return every entry of every queue of the store, with its record."""
     ends: dict[MessageQueue, QueueEnds] = {}
     messages: dict[Place, Stored] = {}
     for topic, queue_id in store.queues():

@@ -1,4 +1,7 @@
-"""Plays every script of labs for some seeds: does the right one solve, and is every other answered by its sentence?"""
+"""A check of labs: it plays every script of a lab with several seeds.
+
+The solving script must solve the lab.  Every wrong script must fail with its own sentence.
+"""
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -7,8 +10,8 @@ from typing import Any, NamedTuple
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.grade import grade
 from sandbox.labs.lab import Lab
+from sandbox.labs.placeholders import unfinished
 from sandbox.labs.script import Play, nothing
-from sandbox.labs.to_fill_in import unfinished
 from sandbox.labs.verdict import Verdict
 from sandbox.simulation.lab_loader import FILES, lab_of, line_in
 from sandbox.simulation.lab_player import Played, play
@@ -19,9 +22,10 @@ SOLVE, EMPTY = "solve", "empty"
 
 
 class Judged(NamedTuple):
-    """`same`: graded again from the journal's entries alone, it is what was graded live.
+    """The result of one script with one seed.
 
-    `stopped`: why the script did not come to its end, as a sentence; empty: it did.
+    `same`: grading again from the journal's entries alone gives the same result as live grading.  `stopped`: a
+    sentence on why the script did not finish; empty: it did.
     """
 
     script: str
@@ -37,7 +41,10 @@ def scripts_of(lab: Lab) -> dict[str, Play]:
 
 
 def judge(lab: Lab, script: str, seed: int) -> Judged:
-    """A script that raises is one that stopped: a teacher who writes it is to read where."""
+    """Play a script of the lab with a seed and return the result.
+
+    An exception of the script is part of the result, with its line, for the teacher who writes the script.
+    """
     try:
         played = play(lab, scripts_of(lab)[script], seed)
     except Exception as error:
@@ -50,20 +57,21 @@ def judge(lab: Lab, script: str, seed: int) -> Judged:
 def _stopped(lab: Lab, error: Exception) -> str:
     text = f"{error} {error.hint}".strip() if isinstance(error, ActionRefused) else f"{type(error).__name__}: {error}"
     line = line_in(FILES[lab.slug], error) if lab.slug in FILES else 0
-    return f"line {line}: {text}" if line else text
+    location = f"line {line}" if line else ", ".join(getattr(error, "__notes__", []))
+    return f"{location}: {text}" if location else text
 
 
 def graded_the_same(played: Played) -> bool:
     [graded] = grade(played.entries)
     return (
-        graded.found == graded.live
+        graded.replayed == graded.live
         and graded.attempt.verdict == played.attempt.verdict
         and graded.attempt.receipts.kept == played.attempt.receipts.kept
     )
 
 
 def check_lab(lab: Lab, seeds: Iterable[int]) -> Row:
-    """The row of one lab (`manage.py lab check --json`)."""
+    """Return the checked lab as a row (`manage.py lab check --json`)."""
     runs = {script: [judge(lab, script, seed) for seed in seeds] for script in scripts_of(lab)}
     texts = [wrong.sentence for wrong in lab.wrong]
     return {
@@ -91,7 +99,7 @@ def check_lab(lab: Lab, seeds: Iterable[int]) -> Row:
 
 
 def is_whole(row: Row) -> bool:
-    """Return whether it may be given to students: it is solved, and at least three wrong scripts fail as expected."""
+    """Return True if students may get the lab: it can be solved, and its wrong scripts fail as expected."""
     return bool(
         row["solved"]
         and row["empty_fails"]
@@ -102,7 +110,10 @@ def is_whole(row: Row) -> bool:
 
 
 def check_labs(names: list[str], seeds: range, workers: int) -> Iterator[Row]:
-    """Check labs and yield results in order; `names`: slugs, or paths of files, which each worker loads itself."""
+    """Check labs and yield their rows in order.
+
+    `names`: slugs, or paths of files, which each worker loads itself.
+    """
     with ProcessPoolExecutor(min(workers, len(names))) as pool:
         yield from pool.map(_check, names, [seeds] * len(names))
 

@@ -1,6 +1,6 @@
-"""Labs by name: those of the catalogue, and files of Python on the disk of who calls.
+"""A loader of labs by name: those of the catalogue, and Python files of the user.
 
-A file is executed: only `manage.py lab` does that, for a person at this machine's terminal.  The server loads none.
+A file is executed.  Only `manage.py lab` does that, for a user at this machine's terminal.  The server loads none.
 """
 
 import re
@@ -21,19 +21,19 @@ FILES: dict[str, Path] = {}  # slug → where it was loaded from, in this proces
 
 
 class LabFileError(SandboxError):
-    """A file that is no lab; the sentence says where, and what to do."""
+    """The error for a file that is no lab; the sentence says where, and what to do."""
 
 
 def lab_of(name: str) -> Lab | None:
-    """Return the lab with this slug, number or file path.  Raises LabFileError.
+    """Return the lab with this slug, number or file path; None: unknown.  Raises LabFileError.
 
-    A lab from a file is then one of LABS in this process.
+    A lab from a file is then in `LABS` of this process.
     """
     return load(Path(name)) if name.endswith(SUFFIX) else named(name)
 
 
 def load(path: Path) -> Lab:
-    """Raises LabFileError."""
+    """Execute a lab's file and return its lab, which is then in `LABS`.  Raises LabFileError."""
     try:
         source = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -62,7 +62,7 @@ def _executed(path: Path, source: str) -> object:
 
 
 def line_in(path: Path, error: BaseException) -> int:
-    """The last of the file's lines that led to it; 0: none did."""
+    """Return the last line of the file in the error's traceback; 0 if there is none."""
     return next(
         (frame.lineno or 0 for frame in reversed(extract_tb(error.__traceback__)) if frame.filename == str(path)), 0
     )

@@ -1,4 +1,4 @@
-"""Plays the scripts of labs in virtual time."""
+"""A player that executes the scripts of labs in virtual time."""
 
 import shutil
 import tempfile
@@ -23,7 +23,10 @@ MEMORY = Path("/dev/shm")
 
 
 class Played(NamedTuple):
-    """`minutes`: what it takes a student, waits at the step's rate; `entries`: of the journal."""
+    """The result of a played script.
+
+    `minutes`: the time a student needs, with waits at the step's clock rate.  `entries`: of the journal.
+    """
 
     attempt: Attempt
     minutes: float
@@ -38,11 +41,11 @@ class PlayedWorld(Protocol):
     def act(self, action: Action, /) -> int: ...
     def run(self, seconds: float) -> None: ...
     def read(self, channel: str) -> Reading: ...
-    def ask(self, question: Question, /) -> dict[str, Any]: ...
+    def ask(self, question: Question, /) -> dict[str, object]: ...
 
 
 class LabPlayer:
-    """The hands of a script in a world that has the lab's template and preset."""
+    """The actions of a lab's script (`Hands`) in a world that has the lab's template and preset."""
 
     def __init__(self, world: PlayedWorld, lab: Lab, *, exam: bool = False) -> None:
         self._world = world
@@ -92,7 +95,7 @@ class LabPlayer:
     def read(self, channel: str) -> Any:
         return self._world.read(channel).data
 
-    def ask(self, question: Question) -> dict[str, Any]:
+    def ask(self, question: Question) -> dict[str, object]:
         return self._world.ask(question)
 
     def _answer(self, part: Part, value: float | str) -> None:

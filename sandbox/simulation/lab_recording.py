@@ -1,7 +1,7 @@
-"""A lab's opening recording, in which the same thing happens to another student, up to the last step.
+"""The recording with which a lab opens: a simulated student does the lab, up to the last step.
 
-`python -m sandbox.simulation.lab_recording FILE` reads {"lab", "engine"}, writes the recording to FILE and beside it,
-as JSON, {"notes": [[seq, text, values], …], "lasts_ms"}: the steps that were met in it.  It prints {"progress"} and
+`python -m sandbox.simulation.lab_recording FILE` reads {"lab", "engine"}, writes the recording to FILE and beside
+it, as JSON, {"notes": [[seq, text, values], …], "lasts_ms"}: the steps that were met.  It prints {"progress"} and
 {"result"}.
 """
 
@@ -30,7 +30,7 @@ from sandbox.simulation.beside import Progress, serve
 from sandbox.simulation.lab_player import LabPlayer
 from sandbox.simulation.world import World
 
-SEED = "somebody else"
+SEED = "another player"
 LEFT_OUT = "…"
 NOTES = ".json"
 PACE_MS = 200
@@ -38,19 +38,19 @@ LEAST_S, MOST_S = 60.0, 1_200.0  # of the sandbox's clock
 
 
 class LabRecording(NamedTuple):
-    """`notes`: seq, text and values of each step that was met."""
+    """A lab's recording.  `notes`: seq, text and values of each step that was met."""
 
     data: bytes
-    notes: list[tuple[int, str, dict[str, Any]]]
+    notes: list[tuple[int, str, dict[str, object]]]
     lasts_ms: int
 
 
 class LastStep(Exception):
-    """The rest is left to the student."""
+    """The exception that ends the recording before the last step, which is left to the student."""
 
 
 class RecordedWorld:
-    """A world as a `LabPlayer` uses it (`PlayedWorld`), which keeps what its boards show, and ends at the last step."""
+    """A world for a `LabPlayer` (`PlayedWorld`) that records its boards, and ends at the last step."""
 
     def __init__(self, world: World, lab: Lab, progress: Progress) -> None:
         self.cluster = world.cluster
@@ -78,7 +78,7 @@ class RecordedWorld:
     def read(self, channel: str) -> Reading:
         return self._world.read(channel)
 
-    def ask(self, question: Question, /) -> dict[str, Any]:
+    def ask(self, question: Question, /) -> dict[str, object]:
         return self._world.ask(question)
 
     @property
@@ -100,7 +100,7 @@ class RecordedWorld:
 
 
 def _unanswered(entry: Entry) -> Entry:
-    """Remove the other student's answers: they may be right in any attempt."""
+    """Return the entry without the simulated student's answers, which may be right in any attempt."""
     event = entry.event
     if isinstance(event, PredictionGiven):
         return entry._replace(event=event._replace(value=LEFT_OUT))
@@ -112,7 +112,7 @@ def _unanswered(entry: Entry) -> Entry:
 def record_lab(lab: Lab, engine: str, progress: Progress = lambda share: None) -> LabRecording:
     """Record the lab's solving script with a seed of its own.
 
-    A lab of one step shows its setup alone, for a minute.
+    The recording of a lab with one step shows only its setup, for a minute.
     """
     with (
         tempfile.TemporaryDirectory() as home,
@@ -141,7 +141,7 @@ def _ordered(order: dict[str, Any], progress: Progress) -> bool:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Whole or not at all, also where two processes make it."""
+    """Write the file completely or not at all, even if two processes write it."""
     draft = path.with_suffix(f".{os.getpid()}.part")
     draft.write_bytes(data)
     draft.replace(path)

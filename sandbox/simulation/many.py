@@ -1,11 +1,11 @@
-"""Many seeds in several processes, and the sum of their results."""
+"""Simulations of many seeds in several processes, and the sum of their results."""
 
 import multiprocessing
 import signal
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.simulation.run import Result, run_seed
 from sandbox.simulation.violation import Violation
@@ -14,20 +14,20 @@ AHEAD = 4  # seeds waiting for each worker: enough to keep it busy, few to drop 
 
 
 class Work(NamedTuple):
-    """Options common to all seeds."""
+    """The options common to all seeds."""
 
     profile: str = "mixed"
     minutes: float | None = None
 
     def again(self, seed: int) -> str:
-        """The command that plays one seed again."""
+        """Return the command that runs one seed again."""
         more = "" if self.profile == "mixed" else f" --profile {self.profile}"
         more += "" if self.minutes is None else f" --minutes {self.minutes:g}"
         return f"manage.py simulate --seed {seed}{more}"
 
 
 class Tally:
-    """Sums of results."""
+    """The sums over the results of many seeds."""
 
     def __init__(self, work: Work) -> None:
         self.work = work
@@ -46,8 +46,8 @@ class Tally:
         self.refused += result.refused
         self.violations += [(result.seed, violation) for violation in result.violations]
 
-    def figures(self, took_s: float) -> dict[str, Any]:
-        """The sums as JSON."""
+    def figures(self, took_s: float) -> dict[str, object]:
+        """Return the sums as JSON values."""
         return {
             "seeds": self.seeds,
             "seeds_per_s": round(self.seeds / took_s, 2) if took_s > 0 else None,
@@ -69,7 +69,10 @@ class Tally:
 
 
 def run_many(seeds: Iterable[int], work: Work, *, workers: int) -> Iterator[Result]:
-    """Results as they come; with one worker, here and in order.  An interruption waits for running seeds."""
+    """Run the seeds and yield their results as they come.
+
+    With one worker, they run in this process, in order.  An interruption waits for running seeds.
+    """
     if workers <= 1:
         for seed in seeds:
             yield run_seed(seed, profile=work.profile, minutes=work.minutes)

@@ -1,4 +1,4 @@
-"""Many recorded sandboxes executed again, in processes: each takes a core for a second or more."""
+"""Repeated execution of many recorded sandboxes, in processes: each takes a core for a second or more."""
 
 import multiprocessing
 from collections.abc import Iterator, Sequence
@@ -12,8 +12,8 @@ from sandbox.simulation.replay import replay
 class Rerun(NamedTuple):
     """The result of executing one sandbox again.
 
-    `compared`: the number of events written again unchanged.  `differs`: the first difference, or why the run cannot be
-    executed; None: there is no difference.
+    `compared`: the number of events written again unchanged.  `differs`: the first difference, or why the run cannot
+    be executed; None: there is no difference.
     """
 
     slug: str

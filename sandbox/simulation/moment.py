@@ -1,11 +1,10 @@
-"""A sandbox at one event: its run is executed again up to there, and what its views draw is read from it.
+"""The state of a sandbox at one event: its run is executed again up to there, and its channels are read.
 
 `python -m sandbox.simulation.moment DIRECTORY` reads {"at"} and prints {"progress"}, then {"result"} or {"refused"}.
 """
 
 import sys
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import orjson
@@ -15,8 +14,8 @@ from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.journal_files import DIRECTORY
 from sandbox.cluster.origin import load_origin
 from sandbox.control.limits import HostLimits
+from sandbox.hosting.repeatable_ranges import recorded_until, stretches_of
 from sandbox.hosting.rerun import Rerun
-from sandbox.hosting.stretches import recorded_until, stretches_of
 from sandbox.journal.schema import CAME, Row
 from sandbox.journal.segments import lines
 from sandbox.kernel.errors import ActionRefused
@@ -29,7 +28,7 @@ SAID_EACH = 2_000  # turns
 
 
 class Until(Rerun):
-    """Ends with the turn in which the event in place `last` was written, or with the opening or closing it is of."""
+    """A rerun that ends with the turn in which row `last` was written, or with the opening or closing that wrote it."""
 
     def __init__(self, directory: Path, kept: list[bytes], rows: list[Row], last: int) -> None:
         super().__init__(load_origin(directory), kept, rows, home=directory.parents[1])
@@ -40,7 +39,7 @@ class Until(Rerun):
 
 
 def channels_of(cluster: Cluster) -> list[str]:
-    """All that Locks, Rebalance, Client, Topology, Store and Index draw, without a slug."""
+    """Return all channels of Locks, Rebalance, Client, Topology, Store and Index, without a slug."""
     groups, nodes = group_names(cluster), sorted(node.name for node in cluster.nodes.brokers)
     clients = sorted({*cluster.actors.by_label, *cache_of(cluster).lives.known()})
     return [
@@ -53,11 +52,14 @@ def channels_of(cluster: Cluster) -> list[str]:
 
 def moment_at(
     directory: Path, at: int, *, limits: HostLimits | None = None, progress: Progress = lambda share: None
-) -> dict[str, Any]:
-    """`snapshot`, and the data of each channel; none of a sandbox that sleeps then.
+) -> dict[str, object]:
+    """Execute the run again up to event `at` and return the state after it: `state`, `snapshot`, `channels`, `seq`.
 
-    `seq`: the newest event of that turn.  Raises ActionRefused: 404 there is no such event, 409 it cannot be executed
-    again, 422 it is too far from the beginning.
+    `seq` is the last event of the loop turn that wrote event `at`.  If the sandbox slept at that time, `channels` is
+    empty
+    and `snapshot` is the stored one.  Raises ActionRefused: 404 if the event does not exist, 409 if the run differs
+    before
+    it or cannot be executed again, 422 if it is too far from the beginning.
     """
     kept, rows, last = _recorded(directory, at, (limits or HostLimits()).moment_events)
     with Until(directory, kept, rows, last) as rerun:
@@ -68,8 +70,8 @@ def moment_at(
         if rerun.difference is not None and rerun.difference.seq <= at:
             raise ActionRefused(
                 409,
-                "Executed again, this run differs from event {seq} on.",
-                "Look at an event before that.",
+                "When replayed, this run differs from event {seq} on.",
+                "View an event before the first difference.",
                 seq=rerun.difference.seq,
             )
         sandbox = rerun.sandbox
@@ -86,10 +88,14 @@ def moment_at(
 
 
 def _recorded(directory: Path, at: int, most: int) -> tuple[list[bytes], list[Row], int]:
-    """Up to the event, and the sleep it is a part of, which only its last row says when it began."""
+    """Return the journal's lines and rows up to the event, and the index of its row.
+
+    If the event belongs to falling asleep, the rows include the `SandboxSlept` that ends it: only that row has the
+    time of the beginning.
+    """
     kept, rows = recorded_until(directory, at)
     if not rows or rows[-1]["seq"] != at:
-        raise ActionRefused(404, "There is no event {seq}.", "Choose one that the Journal shows.", seq=at)
+        raise ActionRefused(404, "Event {seq} does not exist.", "Choose an event from the Journal.", seq=at)
     last = len(rows) - 1
     for line in lines(directory / DIRECTORY):
         if b'"came"' in line and (row := orjson.loads(line))["seq"] > at and CAME in row:
@@ -101,16 +107,16 @@ def _recorded(directory: Path, at: int, most: int) -> tuple[list[bytes], list[Ro
     if not stretch.reproducible:
         raise ActionRefused(
             409,
-            "At event {seq} this run cannot be executed again.",
-            "The stretches on the time bar say why.",
+            "At event {seq} this run cannot be replayed.",
+            "The sections on the time bar show the reason.",
             seq=at,
             why=stretch.why,
         )
     if len(rows) > most:
         raise ActionRefused(
             422,
-            "At most {most} events are executed again for a view of the past.",
-            "Look at an earlier event.",
+            "A view of the past replays at most {most} events.",
+            "View an earlier event.",
             most=most,
         )
     return kept, rows, last

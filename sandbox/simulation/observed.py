@@ -1,4 +1,4 @@
-"""Observations of a run as plain values: the input of the checkers."""
+"""Observations of a run as plain values, the input of the checkers."""
 
 from typing import Any, NamedTuple
 
@@ -43,7 +43,7 @@ class QueueEnds(NamedTuple):
 
 
 class Inventory(NamedTuple):
-    """All messages of one node's store at one moment, read from its queues."""
+    """All messages of one node's store at one time, read from its queues."""
 
     node: str
     at_ms: int
@@ -65,7 +65,7 @@ class PowerLoss(NamedTuple):
     slaves: tuple[Inventory, ...]  # running at that time
 
     def lost(self) -> list[Stored]:
-        """Messages present before the cut and missing after it."""
+        """Return the messages present before the cut and missing after it."""
         return [
             stored
             for position, stored in self.before.messages.items()
@@ -73,7 +73,10 @@ class PowerLoss(NamedTuple):
         ]
 
     def torn(self) -> list[Stored]:
-        """Messages in place with other properties: a record's CRC covers its body only (spec store-format 2.1)."""
+        """Return the messages present after the cut with other properties.
+
+        A record's CRC covers its body only (spec store-format 2.1).
+        """
         return [
             stored
             for position, stored in self.before.messages.items()
@@ -84,7 +87,7 @@ class PowerLoss(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """Two members that both used a lock of one queue at the same time."""
+    """Two members that used a lock of one queue at the same time."""
 
     at_ms: int
     group: str
@@ -111,7 +114,7 @@ class SlaveStart(NamedTuple):
 
 
 class Final(NamedTuple):
-    """State at the end.  `committed` and `read_queues` are those of the masters."""
+    """The state at the end of the run.  `committed` and `read_queues` are those of the masters."""
 
     at_ms: int
     masters: dict[str, Inventory]
@@ -135,10 +138,10 @@ class Observed(NamedTuple):
         return next((group for group in self.setup.groups if group.name == name), None)
 
     def diverged(self) -> frozenset[str]:
-        """Slaves that had more than their master had after its power cut.
+        """Return the slaves that had more than their master had after its power cut.
 
-        RocketMQ 4.9 does not detect it: the first offset a slave asks for is not checked, and what it copies from then
-        on follows bytes its master never had (spec broker-behaviour 12).
+        RocketMQ 4.9 does not detect it: the first offset a slave asks for is not checked, and what it copies from
+        then on follows bytes its master never had (spec broker-behaviour 12).
         """
         return frozenset(
             start.node
@@ -151,7 +154,10 @@ class Observed(NamedTuple):
         )
 
     def places(self) -> dict[Place, list[Stored]]:
-        """Messages by place in any inventory of a master: several where a power cut freed an offset."""
+        """Return the messages by queue and offset, from all inventories of masters.
+
+        Several messages have the same offset if a power cut freed it.
+        """
         copies: dict[Place, list[Stored]] = {}
         inventories = [*(loss.before for loss in self.losses), *self.final.masters.values()]
         for inventory in inventories:
@@ -163,7 +169,7 @@ class Observed(NamedTuple):
 
 
 def wants(group: GroupShape, topic: str, tags: str) -> bool:
-    """Return whether the group's expression matches these tags.  A retry topic matches always."""
+    """Return True if the group's expression matches these tags.  A retry topic always matches."""
     if topic.startswith("%RETRY%"):
         return True
     chosen = parse_tags(group.expression).tags

@@ -1,4 +1,4 @@
-"""Executes a script: steps at their times, then repair of all faults, then waiting until idle."""
+"""A player of scripts: it executes the steps at their times, repairs all faults, and waits until idle."""
 
 from collections import Counter
 from typing import Any
@@ -19,7 +19,7 @@ NO_NEWS = (404, 409, 422)  # not possible in this state: the step is skipped
 
 
 class Player:
-    """One world and its script.  `steps` are those executed."""
+    """The player of one script in one world.  `steps` are those executed."""
 
     def __init__(self, world: World, script: Script) -> None:
         self.world = world
@@ -62,7 +62,7 @@ class Player:
         self.steps.append(Played(self.world.cluster.clock.now_ms(), step.kind, step.action, step.fields, seq))
 
     def _carry_out(self, step: Step) -> int | None:
-        """The seq of its ActionTaken; None when it is not possible."""
+        """Execute the step and return the seq of its ActionTaken, or None if the step is not possible."""
         match step.action:
             case _ if step.action == KILL_PROCESS:
                 self._kill_process()
@@ -92,14 +92,17 @@ class Player:
         for node in self.world.cluster.nodes.brokers:
             self.watcher.started(node.node)
 
-    def _reset(self, fields: dict[str, Any]) -> int:
-        """Online if the group has members, else offline."""
+    def _reset(self, fields: dict[str, object]) -> int:
+        """Reset the group's offsets: online if it has members, else offline."""
         masters = self.world.cluster.nodes.masters()
         registered = any(fields["group"] in node.running.consumers.groups for node in masters)
         return self.world.act("ResetOffsets", **fields, method="online" if registered else "offline")
 
     def _shrink(self, fields: dict[str, Any]) -> int | None:
-        """Only drained queues, and only those no longer written to (spec broker-behaviour 9)."""
+        """Reduce the topic's read queues, if those removed are drained and no longer written.
+
+        Source: spec broker-behaviour 9.  Return the event number, or None if it is not possible.
+        """
         fewer = fields["queues"]
         for node in self.world.cluster.nodes.brokers:
             if node.broker is None:
@@ -117,7 +120,7 @@ class Player:
             return None
         return self.world.act("ChangeTopic", topic=TOPIC, read_queues=fewer)
 
-    def _power_cut(self, fields: dict[str, Any]) -> int:
+    def _power_cut(self, fields: dict[str, object]) -> int:
         node = _node_name(fields)
         self.watcher.look()
         broker = self.world.cluster.nodes.find(node)
@@ -125,7 +128,7 @@ class Player:
             self.watcher.before_power_cut(node)
         return self.world.act("PowerCut", **fields)
 
-    def _start_broker(self, fields: dict[str, Any]) -> int:
+    def _start_broker(self, fields: dict[str, object]) -> int:
         seq = self.world.act("StartBroker", **fields)
         self.watcher.started(_node_name(fields))
         return seq
@@ -133,8 +136,10 @@ class Player:
     # End of the run.
 
     def _is_calm(self, group: str) -> bool:
-        """No fault is active, every broker knows every member, and each queue has its owner, so that a reset reaches
-        all.  (A broker that is not in the routes yet knows no member, and a reset would bypass the members.)
+        """Return True if no fault is active, every broker has every member, and each queue has its owner.
+
+        Then a reset reaches all members.  (A broker that is not in the routes yet has no member, and a reset would
+        bypass the members.)
         """
         cluster = self.world.cluster
         nodes, actors = cluster.nodes, cluster.actors
@@ -165,7 +170,7 @@ class Player:
         )
 
     def _heal(self) -> None:
-        """Everything running and fast, no new messages."""
+        """Repair all faults, start all nodes, and stop new messages."""
         act, cluster = self.world.act, self.world.cluster
         for link in cluster.links.rows():
             act("HealLink", a=link["a"], b=link["b"])
@@ -192,7 +197,7 @@ class Player:
                 act("RestartActor", actor=actor.label)
 
     def _rest(self) -> None:
-        """Wait until nothing is open, or until the time limit."""
+        """Wait until no message is unfinished, or until the time limit."""
         self._run_to(self.world.environment.sim.time() + FIRST_REST_S)
         waited_s = FIRST_REST_S
         left = self.watcher.unfinished()
@@ -202,6 +207,6 @@ class Player:
             left = self.watcher.unfinished()
 
 
-def _node_name(fields: dict[str, Any]) -> str:
+def _node_name(fields: dict[str, object]) -> str:
     broker_id = fields.get("broker_id", 0)
     return f"{fields['broker']}.{broker_id}" if broker_id else str(fields["broker"])

@@ -1,8 +1,8 @@
-"""A run as a recipe: what it is made of, its seed, and what is done when; played in virtual time."""
+"""A run as a recipe: its origin, its seed, and actions with times; executed in virtual time."""
 
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
@@ -21,15 +21,18 @@ OF_TIME = ("SetRate", "Step")  # a recipe is played at rate 1: its moments are t
 
 
 class Act(NamedTuple):
-    """`at_ms`: since the beginning."""
+    """An action of a recipe.  `at_ms`: since the beginning of the run."""
 
     at_ms: int
     action: str
-    fields: dict[str, Any]
+    fields: dict[str, object]
 
 
 class Recipe(NamedTuple):
-    """`home`: where prepared feeds are; None: they are prepared for this run."""
+    """A run to execute.
+
+    `home`: the data home with prepared feeds; None: they are prepared for this run.
+    """
 
     origin: Origin
     seed: str
@@ -37,7 +40,7 @@ class Recipe(NamedTuple):
     until_ms: int
     home: Path | None = None
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         record = self.origin.record
         return {
             "template": record["template"],
@@ -54,7 +57,7 @@ class PlayedRecipe(NamedTuple):
 
 
 def origin_of(template: str, preset: str) -> Origin:
-    """Return the origin of an unchanged sandbox.  Raises ActionRefused (422)."""
+    """Return the origin of an unchanged sandbox of the template.  Raises ActionRefused (422)."""
     config = HostConfig(repeatable=True)
     record = new_record(
         "recipe",
@@ -71,7 +74,7 @@ def origin_of(template: str, preset: str) -> Origin:
 
 
 def acts_of(journal: Path, until_ms: int) -> tuple[Act, ...]:
-    """List the actions of a recorded run's first `until_ms`, without changes of its clock's rate.
+    """Return the actions in a recorded run's first `until_ms`, without changes of the clock's rate.
 
     The history copied into a new sandbox does not count: it contains no actions.
     """
@@ -87,7 +90,7 @@ def acts_of(journal: Path, until_ms: int) -> tuple[Act, ...]:
 
 
 def play(recipe: Recipe) -> PlayedRecipe:
-    """An act that is refused is left out."""
+    """Execute the actions of a recipe in a new sandbox and return the result.  Actions that are refused are skipped."""
     run = recipe_run(recipe.origin, recipe.seed, recipe.acts, recipe.until_ms)
     with (
         tempfile.TemporaryDirectory(prefix="recipe-") as scratch,

@@ -1,4 +1,4 @@
-"""Frames of a world at a fixed pace of its own time."""
+"""Frames of a world, recorded at a fixed interval of its own time."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +12,10 @@ PACE_MS = 100
 def recorded_frames(
     world: World, seconds: float, channels: Sequence[str] = (), pace_ms: int = PACE_MS
 ) -> Iterator[Frame]:
-    """Runs the world on.  Without channels: the boards there are at each moment."""
+    """Run the world for `seconds` and yield a frame every `pace_ms`.
+
+    Without channels, a frame has all boards that exist at its time.
+    """
     yield frame_of(world.cluster, channels or boards_of(world.cluster))
     for _ in range(round(seconds * 1000 / pace_ms)):
         world.run(pace_ms / 1000)

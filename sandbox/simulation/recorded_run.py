@@ -1,4 +1,4 @@
-"""A sandbox's directory as a recording: exact frames where its run can be executed again, else its keyframes."""
+"""A recording made from a sandbox's directory: exact frames if its run can be executed again, else its keyframes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.journal_backwards import for_browser
 from sandbox.cluster.origin import load_origin
+from sandbox.hosting.repeatable_ranges import recorded_until, stretches_of
 from sandbox.hosting.rerun import Rerun
-from sandbox.hosting.stretches import recorded_until, stretches_of
 from sandbox.journal.schema import Row
 from sandbox.recording import journal_range
 from sandbox.recording.frame import About, Frame, in_range
@@ -22,9 +22,9 @@ Channels = Callable[[Cluster], Sequence[str]]
 
 
 class RecordedRun:
-    """Events `first` to `last` of a directory.  Raises CorruptRecord and OSError.
+    """The events `first` to `last` of a sandbox's directory as a recording.  Raises CorruptRecord and OSError.
 
-    Channels: those of each moment.  Frames of keyframes have one, `snapshot`.
+    `channels`: returns the channels to record at each time.  Frames of keyframes have only one, `snapshot`.
     """
 
     def __init__(
@@ -57,7 +57,10 @@ class RecordedRun:
         yield from journal_range.keyframes(self._rows[self._again if is_exact else 0 :])
 
     def _executed(self, progress: Progress) -> Iterator[Frame]:
-        """Yield the boards' frames each `pace_ms` of the sandbox's clock, until the rerun differs; keyframes follow."""
+        """Yield the boards' frames each `pace_ms` of the sandbox's clock, until the rerun differs.
+
+        The caller then continues with keyframes.
+        """
         rows = self._rows[: self._again]
         begins_ms = next((row["at_ms"] for row in rows if row["seq"] >= self._first), 0) - LEAD_MS
         next_ms = 0

@@ -1,17 +1,20 @@
-"""Executes the actions of a recorded sandbox again and compares what is written with its journal, byte for byte."""
+"""Repeated execution of a recorded sandbox's actions, with a byte-for-byte comparison of the journals."""
 
 import time
 from pathlib import Path
 from typing import NamedTuple
 
 from sandbox.cluster.origin import load_origin
+from sandbox.hosting.repeatable_ranges import Stretch, recorded_until, stretches_of
 from sandbox.hosting.rerun import Difference, Rerun
-from sandbox.hosting.stretches import Stretch, recorded_until, stretches_of
 from sandbox.journal.schema import Row
 
 
 class Replayed(NamedTuple):
-    """`events`: compared and equal; `engine`: the release that recorded them; `speed`: virtual seconds per second."""
+    """The result of a replay.
+
+    `events`: the number of equal events; `engine`: the release that recorded them; `speed`: virtual seconds per second.
+    """
 
     events: int
     first_difference: Difference | None
@@ -32,7 +35,10 @@ class Replayed(NamedTuple):
 
 
 def replay(directory: Path, *, until: int | None = None) -> Replayed:
-    """Raises CorruptRecord when its files cannot be read, FileNotFoundError when there is no journal."""
+    """Execute the sandbox in `directory` again, up to event `until`, and compare the journals.
+
+    Raises CorruptRecord if its files cannot be read, FileNotFoundError if there is no journal.
+    """
     recorded, rows = recorded_until(directory)
     if not rows:
         raise FileNotFoundError(f"{directory} has no journal")

@@ -1,4 +1,4 @@
-"""Plays one seed: build the setup, execute the steps, repair everything, wait until idle, check."""
+"""The run of one seed: build the setup, execute the steps, repair everything, wait until idle, check."""
 
 import logging
 import shutil
@@ -33,7 +33,7 @@ MEMORY = Path("/dev/shm")  # files here cost no disk; otherwise any temporary di
 
 
 class Result(NamedTuple):
-    """Result of a run; `journal`: the whole journal in its file format, one line an entry."""
+    """The result of a run.  `journal`: the whole journal in its file format, one line per entry."""
 
     seed: int
     violations: list[Violation]
@@ -44,17 +44,17 @@ class Result(NamedTuple):
     journal: tuple[bytes, ...] = ()
 
     def digest(self) -> str:
-        """Hash of the whole journal: equal for equal seeds."""
+        """Return a hash of the whole journal, which is equal for equal seeds."""
         return sha256(b"\n".join(self.journal)).hexdigest()
 
 
 def run_seed(seed: int, *, profile: str = "mixed", minutes: float | None = None) -> Result:
-    """Without the journal, which is long and can be made again."""
+    """Run a seed and return the result without the journal, which is long and can be made again."""
     return play(write_script(seed, profile=profile, minutes=minutes), keep_journal=False)
 
 
 def play(script: Script, *, keep_journal: bool = True) -> Result:
-    """Play a script and check what was observed."""
+    """Execute a script and check the observations."""
     with _home() as home, _errors() as errors:
         record = record_of(script.setup, script.seed, CONFIG)
         world = World(home, latency_ms=script.setup.latency_ms, config=CONFIG, seed=script.seed, record=record)
@@ -112,7 +112,7 @@ def _home() -> Iterator[Path]:
 
 
 class _Errors(logging.Handler):
-    """Keeps log records with a traceback: exceptions that were caught."""
+    """A logging handler that stores records with a traceback: exceptions that were caught."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -125,7 +125,7 @@ class _Errors(logging.Handler):
 
 @contextmanager
 def _errors() -> Iterator[list[str]]:
-    """Log records of the engine are kept, not shown."""
+    """Collect the engine's error records in the yielded list instead of showing them."""
     engine = logging.getLogger("sandbox")
     handler, before = _Errors(), (engine.propagate, engine.level)
     engine.addHandler(handler)

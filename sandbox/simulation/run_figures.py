@@ -1,4 +1,4 @@
-"""Figures of the messages of a run, from its journal and its last snapshot: the lines of a comparison."""
+"""Figures of a run for a comparison, computed from its journal and its last snapshot."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from sandbox.queries.rows.snapshot import Snapshot
 
 
 class LockWait(NamedTuple):
-    """The time in ms for which a queue's new owner was refused its lock; `open`: it still is."""
+    """The time in ms for which a queue's new owner was refused the lock.  `open`: it is still refused."""
 
     ms: int
     queue: str
@@ -19,7 +19,7 @@ class LockWait(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """From an event on; None: not known."""
+    """The figures of a run from an event on.  None: unknown."""
 
     delivered_again: int | None
     lost: int
@@ -28,7 +28,10 @@ class Figures(NamedTuple):
 
 
 def figures_of(rows: list[Row], since: int, before: Snapshot | None, last: Snapshot) -> Figures:
-    """`before`: at the event `since`; `last`: at the end."""
+    """Return the figures from event `since` on.
+
+    `before`: the snapshot at that event; `last`: the one at the end.
+    """
     again = _again(last)
     earlier = _again(before) if before is not None else 0
     return Figures(
@@ -40,7 +43,10 @@ def figures_of(rows: list[Row], since: int, before: Snapshot | None, last: Snaps
 
 
 def longest_lock_wait(rows: Iterable[Row], ends_ms: int) -> LockWait | None:
-    """From the first time that a member was refused the lock of a queue to when it or another one got it."""
+    """Return the longest wait for the lock of a queue, or None.
+
+    A wait lasts from the first refusal until any member gets the lock, or until `ends_ms`.
+    """
     refused: dict[tuple[str, ...], Row] = {}
     waits: list[LockWait] = []
     for row in rows:
@@ -76,7 +82,10 @@ def _lag(snapshot: Snapshot) -> int | None:
 
 
 def _lost(rows: list[Row], last: Snapshot) -> int:
-    """Messages that a broker stored and has no place for any more: after a power cut their offsets are given again."""
+    """Return the number of messages that a broker stored and lost.
+
+    After a power cut their offsets are assigned again.
+    """
     stored: Counter[tuple[str, str, int]] = Counter()
     for row in rows:
         if row["type"] == "MessagesStored":

@@ -1,6 +1,6 @@
-"""The script of one seed: a setup and the faults with their times."""
+"""The script of one seed: a setup, and faults with their times."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.kernel.chance import Chance
 from sandbox.simulation.setup import Setup, draw_setup
@@ -13,7 +13,10 @@ CALM_BEFORE_S, CALM_AFTER_S = 35.0, 50.0
 
 
 class Script(NamedTuple):
-    """`steps` are in time order; `ends_s`: when the faults end and everything is repaired."""
+    """The script of one seed.
+
+    `steps` are in time order; `ends_s`: the time when the faults end and everything is repaired.
+    """
 
     seed: int
     profile: str
@@ -22,7 +25,7 @@ class Script(NamedTuple):
     ends_s: float
 
     def lines(self) -> list[str]:
-        """List the steps for a person to read, one line each."""
+        """Return the setup and the steps as readable text, one line each."""
         setup = self.setup
         groups = ", ".join(f"{g.name} ({g.kind}, {g.members}, {g.strategy})" for g in setup.groups)
         head = [
@@ -35,7 +38,10 @@ class Script(NamedTuple):
 
 
 def write_script(seed: int, *, profile: str = "mixed", minutes: float | None = None) -> Script:
-    """The same integer, profile and minutes give the same script; without minutes the seed sets the duration."""
+    """Return the script of a seed.  The same seed, profile and minutes give the same script.
+
+    Without minutes the seed determines the duration.
+    """
     chance = Chance(seed).fork(f"script {profile}")
     setup = draw_setup(chance.fork("stage"), profile)
     lasts_s = minutes * 60 if minutes is not None else chance.between(50, 150)
@@ -67,5 +73,5 @@ def _troubled(draw: Draw, chance: Chance, profile: str, ends_s: float) -> list[S
     return steps
 
 
-def _shown(fields: dict[str, Any]) -> str:
+def _shown(fields: dict[str, object]) -> str:
     return " ".join(f"{name}={value}" for name, value in fields.items())

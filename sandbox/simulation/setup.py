@@ -38,7 +38,7 @@ MIXTURES: tuple[tuple[str, ...], ...] = (
 
 
 class GroupShape(NamedTuple):
-    """A group's members are labelled `name.1`, `name.2`, …; a single one has the name itself."""
+    """The shape of a group.  Its members are labelled `name.1`, `name.2`, …; a single one has the group's name."""
 
     name: str
     kind: str  # concurrent, orderly, broadcasting, pull, lite_pull
@@ -57,19 +57,21 @@ class GroupShape(NamedTuple):
 
     @property
     def pushed(self) -> bool:
-        """Its members have listeners; only they receive a reset (spec client-behaviour 9)."""
+        """True if the members have listeners.  Only they receive a reset (spec client-behaviour 9)."""
         return self.kind in ("concurrent", "orderly", "broadcasting")
 
     @property
     def counts(self) -> bool:
-        """It shares queues and commits what it has finished.  A lite pull consumer with automatic commits commits what
-        it returned, finished or not (spec client-behaviour 12), so it has no guarantee.
+        """True if the members share queues, and commit only finished messages.
+
+        A lite pull consumer with automatic commits commits what it returned, finished or not (spec client-behaviour
+        12), so it has no guarantee.
         """
         return self.kind in ("concurrent", "orderly", "pull")
 
 
 class Setup(NamedTuple):
-    """`slaves`: names of brokers that have one."""
+    """The setup of a run.  `slaves`: the names of brokers that have a slave."""
 
     brokers: tuple[str, ...]
     slaves: tuple[str, ...]
@@ -86,7 +88,7 @@ class Setup(NamedTuple):
 
     @property
     def counting(self) -> tuple[GroupShape, ...]:
-        """Groups with an at-least-once guarantee."""
+        """The groups with an at-least-once guarantee."""
         return tuple(group for group in self.groups if group.counts)
 
     @property
@@ -104,12 +106,12 @@ class Setup(NamedTuple):
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """Brokers by their names in actions, slaves included."""
+        """The brokers by their names in actions, slaves included."""
         return (*self.brokers, *(f"{name}.1" for name in self.slaves))
 
 
 def draw_setup(chance: Chance, profile: str) -> Setup:
-    """Draw cluster, groups and workload."""
+    """Draw cluster, groups and workload of a run."""
     brokers = ("broker-a", "broker-b") if chance.random() < 0.5 else ("broker-a",)
     tagged = chance.random() < 0.3
     kinds = FAMILIES.get(profile) or chance.choice(MIXTURES)
@@ -152,7 +154,7 @@ def _draw_group(chance: Chance, kind: str, profile: str, *, tagged: bool) -> Gro
 
 
 def _draw_pulling(chance: Chance, *, tagged: bool) -> list[GroupShape]:
-    """Sometimes a group that pulls by itself."""
+    """Draw a group of pull consumers, or none."""
     kind = chance.choice(("pull", "pull", "lite_pull"))
     if chance.random() < 0.75:
         return []
@@ -169,7 +171,10 @@ def _draw_pulling(chance: Chance, *, tagged: bool) -> list[GroupShape]:
 
 
 def record_of(setup: Setup, seed: int, config: HostConfig) -> SandboxRecord:
-    """The sandbox's record: small files, so that a few minutes fill several of each kind."""
+    """Return the record of the run's sandbox.
+
+    Its files are small, so that a few minutes fill several of each kind.
+    """
     changes = {**SMALL_FILES, "flush": setup.flush, "replication": setup.replication}
     record = new_record(
         SLUG,
@@ -196,7 +201,7 @@ def record_of(setup: Setup, seed: int, config: HostConfig) -> SandboxRecord:
 
 
 def setup_actions(setup: Setup) -> list[Action]:
-    """The actions that build the setup, in order."""
+    """Return the actions that build the setup, in order."""
     actions: list[Action] = [CreateTopic(topic=TOPIC, write_queues=setup.queues, read_queues=setup.queues)]
     for group in setup.groups:
         actions.append(

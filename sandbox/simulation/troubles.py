@@ -1,4 +1,4 @@
-"""Faults of a run: each is one step, or a step and its end."""
+"""The faults of a run: each is one step, or a step and the step that ends it."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ SHORT_S, LONG_S = (3.0, 45.0), (125.0, 170.0)  # a member is forgotten after 120
 
 
 class Step(NamedTuple):
-    """One step: `action` is an action's name, or one of the names above."""
+    """One step of a script.  `action`: an action's name, or one of the names above."""
 
     at_s: float
     kind: str
@@ -29,7 +29,7 @@ FaultMaker = Callable[["Draw", float], list[Step]]
 
 
 class Draw:
-    """Draws the parameters of faults."""
+    """A source of random parameters for faults."""
 
     def __init__(self, setup: Setup, chance: Chance) -> None:
         self.setup = setup
@@ -41,16 +41,16 @@ class Draw:
     def member(self) -> str:
         return self.chance.choice(self.setup.members)
 
-    def broker(self) -> dict[str, Any]:
-        """A broker's name, as the fields of an action."""
+    def broker(self) -> dict[str, object]:
+        """Draw a broker, as the fields of an action."""
         name, _, number = self.chance.choice(self.setup.nodes).partition(".")
         return {"broker": name, "broker_id": int(number)} if number else {"broker": name}
 
     def master(self) -> str:
         return self.chance.choice(self.setup.brokers)
 
-    def link(self) -> dict[str, Any]:
-        """Two nodes that connect to each other, in either order."""
+    def link(self) -> dict[str, object]:
+        """Draw two nodes that connect to each other, in either order."""
         setup, chance = self.setup, self.chance
         clients = (*setup.members, *setup.producers)
         pairs = [(client, node) for client in clients for node in (*setup.nodes, *setup.name_servers)]
@@ -63,7 +63,7 @@ class Draw:
         return self.chance.choice(self.setup.counting or self.setup.groups)
 
     def while_s(self, at_s: float, *, long: float = 0.3) -> float:
-        """When a fault that began at `at_s` ends: soon, or (with probability `long`) after all timeouts."""
+        """Draw the end of a fault that began at `at_s`: soon, or (with probability `long`) after all timeouts."""
         low, high = LONG_S if self.chance.random() < long else SHORT_S
         return at_s + self.chance.between(low, high)
 
@@ -77,8 +77,8 @@ class Draw:
     def calm_reset(self, at_s: float, group: GroupShape) -> Step:
         return Step(at_s, CALM_RESET, "ResetOffsets", self.reset_fields(group, back=self.chance.random() < 0.7))
 
-    def reset_fields(self, group: GroupShape, *, back: bool) -> dict[str, Any]:
-        fields: dict[str, Any] = {"group": group.name, "topic": TOPIC, "confirm": group.name}
+    def reset_fields(self, group: GroupShape, *, back: bool) -> dict[str, object]:
+        fields: dict[str, object] = {"group": group.name, "topic": TOPIC, "confirm": group.name}
         if back:
             target = self.chance.choice(("shift", "shift", "earliest"))
             return fields | {"target": target} | ({"value": -1 - self.chance.below(40)} if target == "shift" else {})
@@ -86,7 +86,7 @@ class Draw:
         return fields | {"target": target} | ({"value": 1 + self.chance.below(20)} if target == "shift" else {})
 
 
-def _one(action: str, fields: Callable[[Draw], dict[str, Any]]) -> FaultMaker:
+def _one(action: str, fields: Callable[[Draw], dict[str, object]]) -> FaultMaker:
     return lambda draw, at_s: [Step(at_s, "", action, fields(draw))]
 
 
@@ -123,7 +123,10 @@ def _slow_member(draw: Draw, at_s: float) -> list[Step]:
 
 
 def _slow_key(draw: Draw, at_s: float) -> list[Step]:
-    """One message (or one customer's) takes long; for the whole group, as any member may get the key."""
+    """Return steps that make the messages of one key slow for a while.
+
+    They change the whole group: any member may get the key.
+    """
     group, chance = draw.group(), draw.chance
     key = f"customer-{chance.below(12):02}" if draw.setup.selector == "hash" else f"order-{10 + chance.below(200)}"
     slow = {"slow_key": key, "slow_ms": chance.choice((3_000, 20_000, 70_000))}
@@ -202,7 +205,10 @@ def _grow(draw: Draw, at_s: float) -> list[Step]:
 
 
 def _shrink(draw: Draw, at_s: float) -> list[Step]:
-    """First write queues; read queues when producers know and the queues are drained."""
+    """Return steps that shrink the topic.
+
+    The write queues come first, the read queues once producers know and the queues are drained.
+    """
     fewer = max(1, draw.setup.queues // 2)
     return [
         Step(at_s, "", "ChangeTopic", {"topic": TOPIC, "write_queues": fewer}),
@@ -210,18 +216,18 @@ def _shrink(draw: Draw, at_s: float) -> list[Step]:
     ]
 
 
-def _strategy(draw: Draw) -> dict[str, Any]:
+def _strategy(draw: Draw) -> dict[str, object]:
     return {"group": draw.group().name, "strategy": draw.chance.choice(("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"))}
 
 
-def _burst(draw: Draw) -> dict[str, Any]:
+def _burst(draw: Draw) -> dict[str, object]:
     fields = {"topic": TOPIC, "count": 10 + draw.chance.below(40), "key": draw.burst_name(), "body_bytes": 60}
     if draw.setup.tagged:
         fields["tag"] = draw.chance.choice(("paid", "sent", "odd"))
     return fields | ({"batch": True} if draw.chance.random() < 0.3 else {})
 
 
-def _delayed(draw: Draw) -> dict[str, Any]:
+def _delayed(draw: Draw) -> dict[str, object]:
     return {
         "topic": TOPIC,
         "count": 5,
@@ -262,7 +268,7 @@ KINDS: dict[str, FaultMaker] = {
 
 
 def kinds_for(setup: Setup, profile: str) -> list[str]:
-    """Possible faults of the setup; a family's profile repeats the faults it is about."""
+    """Return the possible faults of the setup.  A special profile repeats those it is about."""
     often = {
         "orderly": ["hang a member"] * 12 + ["slow member"] * 4 + ["burst"] * 4,
         "concurrent": ["crash a member"] * 12 + ["slow key"] * 4 + ["burst"] * 4,

@@ -1,7 +1,7 @@
-"""Tries a claim with many seeds in several processes, and shortens what contradicts it.
+"""The test of a claim with many seeds in several processes, which also shortens a counterexample.
 
-`python -m sandbox.simulation.try_claim` reads {"claim", "directory" or "template" and "preset", "seeds", "workers"} and
-prints {"progress"}, then {"result"}.
+`python -m sandbox.simulation.try_claim` reads {"claim", "directory" or "template" and "preset", "seeds", "workers"}
+and prints {"progress"}, then {"result"}.
 """
 
 import multiprocessing
@@ -27,7 +27,7 @@ SHORTENED = 3  # of the cases with the fewest acts
 
 
 class Basis(NamedTuple):
-    """The common part of all seeds."""
+    """The part of a run that is common to all seeds."""
 
     origin: Origin
     acts: tuple[Act, ...]
@@ -36,7 +36,7 @@ class Basis(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """`cases`: how often the run of this seed contradicts the claim, of `looked_at`."""
+    """The result of one seed.  `cases`: the number of contradictions among `looked_at` cases."""
 
     seed: int
     recipe: Recipe
@@ -47,7 +47,10 @@ class Tried(NamedTuple):
 
 
 def basis_of(directory: Path | None, template: str, preset: str) -> Basis:
-    """Raises ActionRefused (422) where there is no member."""
+    """Return the common part of all runs, from a recorded directory or a template.
+
+    Raises ActionRefused (422) if there is no consumer.
+    """
     origin = load_origin(directory) if directory is not None else origin_of(template, preset)
     acts = acts_of(directory / DIRECTORY, SEEN_MS) if directory is not None else ()
     home = directory.parents[1] if directory is not None else None
@@ -56,12 +59,15 @@ def basis_of(directory: Path | None, template: str, preset: str) -> Basis:
         {member["actor"] for group in play(probe).last["groups"] for member in group["members"] if member["actor"]}
     )
     if not members:
-        raise ActionRefused(422, "There is no consumer to try this with.", "Add a consumer first.")
+        raise ActionRefused(422, "No consumer is available to test this claim.", "Add a consumer first.")
     return Basis(origin, acts, tuple(members), home)
 
 
 def try_seed(name: str, seed: int, basis: Basis, acts: tuple[Act, ...] | None = None) -> Tried:
-    """`acts`: instead of all that belong to the seed."""
+    """Test the claim in the run of one seed.
+
+    `acts`: the actions of the run, instead of all that belong to the seed.
+    """
     claim = CLAIMS[name]
     done = case(claim, seed, list(basis.members), basis.acts) if acts is None else acts
     ends_ms = max((act.at_ms for act in done), default=LAST_MS) + AFTER_MS
@@ -73,7 +79,7 @@ def try_seed(name: str, seed: int, basis: Basis, acts: tuple[Act, ...] | None = 
 
 
 def shorten(name: str, tried: Tried, basis: Basis) -> Tried:
-    """Without the acts that are not needed."""
+    """Return the result of a run that still contradicts the claim, without the actions that are not needed for that."""
     index = 0
     while index < len(tried.recipe.acts):
         fewer = tried.recipe.acts[:index] + tried.recipe.acts[index + 1 :]
@@ -84,7 +90,7 @@ def shorten(name: str, tried: Tried, basis: Basis) -> Tried:
 
 def try_claim(
     name: str, seeds: int, basis: Basis, *, workers: int, progress: Progress = lambda share: None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     began_s = time.monotonic()
     tried: list[Tried] = []
     for attempt in _each(name, range(seeds), basis, workers):
@@ -116,7 +122,7 @@ def try_claim(
 
 
 def _each(name: str, seeds: Iterable[int], basis: Basis, workers: int) -> Iterator[Tried]:
-    """As they come; an interruption waits for the seeds that run."""
+    """Test the seeds and yield the results as they come.  An interruption waits for running seeds."""
     if workers <= 1:
         yield from (try_seed(name, seed, basis) for seed in seeds)
         return
@@ -129,14 +135,14 @@ def _each(name: str, seeds: Iterable[int], basis: Basis, workers: int) -> Iterat
 
 
 def _distribution(cases: list[int]) -> dict[str, float]:
-    """Return the distribution of the cases in a run; 90 % lie between `low` and `high`."""
+    """Return the distribution of the number of cases in a run; 90 % are between `low` and `high`."""
     ordered = sorted(cases)
     low, high = (ordered[min(len(ordered) - 1, int(len(ordered) * share))] for share in (0.05, 0.95))
     return {"median": statistics.median(ordered), "low": low, "high": high, "most": ordered[-1]}
 
 
 def _be_quiet() -> None:
-    """Signals are the parent's, which cancels what has not started."""
+    """Ignore SIGINT: the parent handles it and cancels what has not started."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
@@ -145,7 +151,7 @@ def main() -> None:
     serve(_ordered)
 
 
-def _ordered(order: dict[str, Any], progress: Progress) -> dict[str, Any]:
+def _ordered(order: dict[str, Any], progress: Progress) -> dict[str, object]:
     directory = Path(order["directory"]) if order.get("directory") else None
     basis = basis_of(directory, order.get("template", ""), order.get("preset", ""))
     return try_claim(order["claim"], order["seeds"], basis, workers=order["workers"], progress=progress)

@@ -1,10 +1,10 @@
-"""A broken guarantee found in a run."""
+"""Violations: broken guarantees detected in a run."""
 
 from typing import NamedTuple
 
 
 class Violation(NamedTuple):
-    """`promise` is the checker's name, `sentence` names messages, queues and members."""
+    """A broken guarantee.  `promise`: the checker's name; `sentence` names messages, queues and members."""
 
     promise: str
     sentence: str
@@ -14,7 +14,7 @@ MOST_SENTENCES = 5  # of one checker in one run: a broken guarantee is often bro
 
 
 def first_of(violations: list[Violation]) -> list[Violation]:
-    """At most `MOST_SENTENCES` of each checker, and the number of the rest."""
+    """Return at most `MOST_SENTENCES` violations of each checker, and one with the number of the others."""
     kept: list[Violation] = []
     for promise in dict.fromkeys(violation.promise for violation in violations):
         mine = [violation for violation in violations if violation.promise == promise]

@@ -1,4 +1,4 @@
-"""Observes a running world from outside: journal, wire, members' locks, stores."""
+"""An observer of a running world: journal, wire, members' locks, stores."""
 
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.journal.events import Entry
@@ -11,7 +11,7 @@ from sandbox.simulation.world import World
 
 
 class Watcher:
-    """Collects the checkers' input.  `attach` it to every process of the world."""
+    """The collector of the checkers' input.  Call `attach` for every process of the world."""
 
     def __init__(self, world: World, setup: Setup) -> None:
         self._world = world
@@ -27,7 +27,7 @@ class Watcher:
         self.attach()
 
     def attach(self) -> None:
-        """Observe the sandbox that is open now."""
+        """Start to observe the sandbox that is open now."""
         cluster = self._world.cluster
         self._seq = cluster.journal.first_in_memory
         nodes = {node.record.address: (node.name, node.node) for node in cluster.nodes.brokers}
@@ -35,7 +35,7 @@ class Watcher:
         watch.before, cluster.network.tap = cluster.network.tap, watch.note
 
     def look(self) -> None:
-        """Once a second of the world: read new journal entries, compare the members' locks."""
+        """Read new journal entries, and compare the members' locks.  Called once per second of the world's time."""
         journal = self._world.cluster.journal
         self.entries += journal.since(self._seq)
         self._seq = journal.next_seq
@@ -60,7 +60,7 @@ class Watcher:
     # Stores.
 
     def before_power_cut(self, node: str) -> None:
-        """Inventory of the node and of its slaves, just before the cut."""
+        """Store the inventories of the node and of its slaves, just before the power cut."""
         self._before_cut[node] = self._inventory(node)
         self._slaves_then[node] = tuple(
             self._inventory(other.node)
@@ -69,7 +69,7 @@ class Watcher:
         )
 
     def started(self, node: str) -> None:
-        """Called when a broker has started and recovered its files."""
+        """Record that a broker has started and recovered its files."""
         broker = self._world.cluster.nodes.find(node)
         assert broker is not None
         if not broker.is_master:
@@ -78,7 +78,7 @@ class Watcher:
         self._after_power_cut(node)
 
     def _after_power_cut(self, node: str) -> None:
-        """Called when the node has started again; returns at once if it did not lose power."""
+        """Record what a power cut removed from the node, which has started again.  Do nothing without a power cut."""
         before = self._before_cut.pop(node, None)
         if before is not None:
             after = self._inventory(node)
@@ -113,7 +113,7 @@ class Watcher:
     # End of the run.
 
     def unfinished(self) -> list[str]:
-        """Queues a clustering group has not finished, and delayed messages not due yet, as names."""
+        """Return as names the queues that a clustering group has not finished, and delay levels not due yet."""
         left: list[str] = []
         now_ms = self._world.cluster.clock.now_ms()
         for node in self._world.cluster.nodes.masters():

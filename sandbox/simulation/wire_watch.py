@@ -1,4 +1,4 @@
-"""Acknowledgements on the wire: sent by a broker, whether or not the client received them."""
+"""An observer of acknowledgements on the wire: sent by a broker, received by the client or not."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ Asked = tuple[str, str, int]
 
 
 class WireWatch:
-    """Watches the network of one process of a sandbox; `nodes` maps addresses to names."""
+    """The observer of the network of one sandbox process.  `nodes`: names by address."""
 
     def __init__(self, clock: Clock, acks: list[Ack], nodes: dict[str, tuple[str, str]]) -> None:
         self._clock = clock

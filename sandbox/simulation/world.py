@@ -1,4 +1,4 @@
-"""A sandbox in virtual time with a seed: for tests, notebooks and `simulate`.
+"""A sandbox in virtual time with a seed, for tests, notebooks and `simulate`.
 
 The sandbox is the real one; only its environment is simulated: loop, machine clock, network, disks.  The journal and
 `sandbox.json` are real files under `home`, so that sleep, wake and crash can be tested.
@@ -60,22 +60,23 @@ class SimulatedEnvironment:
         self._networks = 0
 
     def check(self) -> None:
-        """It has no sockets."""
+        """Do nothing: there are no sockets to check."""
 
     def position(self) -> Position | None:
         return None
 
     def disk(self, root: Path, clock: Clock) -> Disk:
-        """The disk of a node, the same for all its processes."""
+        """Return the disk of a node, the same for all its processes."""
         name = f"{root.parent.name}/{root.name}"
         if name not in self.disks:
             self.disks[name] = SimDisk(self._chance.fork(f"disk {name}"), self.wall)
         return self.disks[name]
 
     def cut_power(self, disk: Disk, flushed: Mapping[str, int]) -> None:
-        """The seed decides which unflushed bytes survive; small files past the kernel's write-back time do.
+        """Remove what a power cut removes from the disk.
 
-        A younger one is whole, too, but may be an older one, or empty.
+        The seed decides which unflushed bytes survive.  Small files older than the kernel's write-back time survive.
+        A younger one is whole, too, but may be an older version, or empty.
         """
         assert isinstance(disk, SimDisk), "worlds have no other disks"
         disk.write_back_files(older_than_ms=int(WRITE_BACK_S * 1000))
@@ -98,7 +99,7 @@ class SimulatedEnvironment:
 
 
 class World:
-    """One sandbox, created from a template and open.  Use it as a context manager, or `close` it."""
+    """One open sandbox, created from a template.  Use it as a context manager, or call `close`."""
 
     def __init__(
         self,
@@ -112,7 +113,7 @@ class World:
         changes: dict[str, object] | None = None,
         record: SandboxRecord | None = None,
     ) -> None:
-        """`record`, instead of a template: a sandbox with other nodes or other files."""
+        """Create and open the sandbox.  `record`, instead of a template: a sandbox with other nodes or other files."""
         self._home = home
         self._config = config or HostConfig()
         self.environment = SimulatedEnvironment(seed, latency_ms)
@@ -150,11 +151,14 @@ class World:
     # Time.
 
     def run(self, seconds: float) -> None:
-        """Advance the machine's time (and sandbox time by as much times its rate)."""
+        """Advance the machine's time by `seconds`, and the sandbox's time by `seconds` times its rate."""
         self.environment.sim.run_for(seconds)
 
     def run_until(self, condition: Callable[[], bool], *, within_s: float, step_s: float = 0.25) -> float:
-        """Advance time until `condition`; returns the seconds it took.  AssertionError when it stays False."""
+        """Advance time until `condition` is True; return the seconds it took.
+
+        Raises AssertionError if the condition stays False for `within_s`.
+        """
         passed_s = 0.0
         while not condition():
             assert passed_s < within_s, f"not within {within_s} s"
@@ -165,18 +169,18 @@ class World:
     # Actions, questions, snapshots.
 
     def act(self, action: Action | str, /, **fields: Any) -> int:
-        """Execute a typed action, or one by name and fields as in JSON."""
+        """Execute an action, given as a value, or by name and fields as in JSON; return its event number."""
         typed = parse_action({"action": action, **fields}) if isinstance(action, str) else action
         return self._on_loop(lambda: self.sandbox.act(typed, "owner world"))
 
-    def ask(self, question: Question | str, /, **fields: Any) -> dict[str, Any]:
+    def ask(self, question: Question | str, /, **fields: Any) -> dict[str, object]:
         typed = parse_question(question, fields) if isinstance(question, str) else question
         answer = self._on_loop(lambda: self.sandbox.ask(typed))
         finish(unfinished(answer), self._config.limits.unpacked_bytes)
         return answer
 
     def read(self, channel: str) -> Reading:
-        """A channel without the slug: `board/<group>/<topic>`, `messages?topic=orders`."""
+        """Return a reading of a channel, named without the slug: `board/<group>/<topic>`, `messages?topic=orders`."""
         path, mark, query = channel.partition("?")
         kind, _, rest = path.partition("/")
         _, _, parts = split_channel((f"{kind}/{SLUG}/{rest}" if rest else f"{kind}/{SLUG}") + mark + query)
@@ -188,7 +192,7 @@ class World:
         return self._on_loop(self.sandbox.snapshot)
 
     def entries(self, kind: type[Event] | None = None, *, since: int = 0) -> list[Entry]:
-        """The journal's entries in memory, of one kind or all."""
+        """Return the journal's entries in memory, of one event type or all."""
         journal = self.cluster.journal
         return [
             entry
@@ -202,7 +206,7 @@ class World:
         self.environment.sim.run(self.sandbox.close(reason))
 
     def kill(self) -> None:
-        """As when the server is killed: only page caches survive."""
+        """End the sandbox as when the server is killed: page caches survive, memory does not."""
         self._on_loop(self.sandbox.crash)
         for disk in self.environment.disks.values():
             disk.kill()
@@ -222,7 +226,7 @@ class World:
         return sandbox
 
     def _on_loop(self, fn: Callable[[], T]) -> T:
-        """Call a function in one turn of the loop, as the port does: code it starts needs a running loop."""
+        """Call a function in one turn of the loop, as the port does, since code it starts needs a running loop."""
 
         async def turn() -> T:
             return fn()

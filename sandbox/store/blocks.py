@@ -1,7 +1,7 @@
-"""Blocks of a mapped file: allocated before a write to the mapping, and searched without a mapping.
+"""Allocation of a mapped file's blocks before a write to the mapping, and search without a mapping.
 
-A write to a hole for which a full disk has no block cannot be caught as an error: it ends the process (SIGBUS).  On a
-file system in memory reading a hole through a mapping does the same.
+A write to a hole for which a full disk has no block cannot be caught as an error: it ends the process (SIGBUS).  On
+a file system in memory reading a hole through a mapping does the same.
 """
 
 import errno
@@ -14,7 +14,7 @@ _CANNOT = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
 
 
 def reserve(descriptor: int, start: int, end: int) -> None:
-    """Allocate blocks for bytes `start` to `end`; their content stays.  Raises OSError when there is no room."""
+    """Allocate blocks for bytes `start` to `end`; their content stays.  Raises OSError if the disk has no space."""
     if _allocate is not None:
         try:
             _allocate(descriptor, start, end - start)
@@ -28,7 +28,7 @@ def reserve(descriptor: int, start: int, end: int) -> None:
 
 
 def used_end(descriptor: int, start: int) -> int:
-    """End of the last byte from `start` on that is not zero; `start` when there is none."""
+    """Return the end of the last non-zero byte from `start` on, or `start` without one."""
     end, size = start, os.fstat(descriptor).st_size
     while start < size:
         try:

@@ -1,4 +1,4 @@
-"""Store times up to which log, queues and index are certainly on disk."""
+"""The store times up to which log, queues and index are certainly on disk."""
 
 from struct import Struct
 from struct import error as StructError
@@ -26,7 +26,7 @@ class StoreCheckpoint:
         self._written = (0, 0, 0)
 
     def load(self) -> None:
-        """Read the file; one that is missing or short reads as zeros."""
+        """Read the file; a missing or short file reads as zeros."""
         data = self._disk.read(FILE)
         try:
             self.physic_ms, self.logics_ms, self.index_ms = _TIMES.unpack_from(data or b"")

@@ -1,4 +1,4 @@
-"""Which files may be deleted, and when the store must refuse messages (spec store-format 9).
+"""Retention: the files that may be deleted, and the refusal of messages on a full disk (spec store-format 9).
 
 RocketMQ: `CleanCommitLogService`, `CleanConsumeQueueService`.
 """
@@ -23,10 +23,10 @@ _FIRST_DISK_CHECK_MS = 1_000
 
 
 class CleaningService:
-    """Deletes expired files from the oldest on, never the newest; checks how full the disk is.
+    """The retention of a store: it deletes expired files, the oldest first and never the newest, and checks the disk.
 
-    Age is that of the file's last change, not of its messages.  `full` is RocketMQ's disk-full flag: puts are refused
-    while it is set.  `config` may be replaced at any time.
+    Age is that of the file's last change, not of its messages.  `full` is RocketMQ's disk-full flag: puts are
+    refused while it is set.  `config` may be replaced at any time.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class CleaningService:
 
     @property
     def used_bytes(self) -> int:
-        """Size of the store's files and the ballast."""
+        """The size of the store's files and the ballast."""
         queues = sum(queue.files.wrote_bytes for queue in self._queues())
         return self._log.files.wrote_bytes + queues + self._index.used_bytes + self.ballast_bytes
 
@@ -85,7 +85,7 @@ class CleaningService:
         return self.used_bytes / limit if limit else self._disk.used_ratio()
 
     def space(self) -> tuple[int, int] | None:
-        """Total and free bytes, of the disk or of the limit that replaces it."""
+        """Return total and free bytes, of the disk or of the configured limit that replaces it."""
         limit = self.config.store_limit_bytes
         return (limit, max(0, limit - self.used_bytes)) if limit is not None else self._disk.space()
 
@@ -107,7 +107,10 @@ class CleaningService:
         self.clean(manual=False)
 
     def clean(self, *, manual: bool) -> None:
-        """One run: the log's files, then files of queues and index whose records are all deleted."""
+        """Run retention once: delete log files, then files of queues and index whose records are all deleted.
+
+        `manual`: at any hour.
+        """
         now_ms = self._clock.now_ms()
         reason, forcibly = self._reason(now_ms, manual=manual)
         if reason is not None:
@@ -115,7 +118,7 @@ class CleaningService:
         self._clean_queues(reason or "age")
 
     def _reason(self, now_ms: int, *, manual: bool) -> tuple[str | None, bool]:
-        """Why this run deletes, or None; and whether it may delete files that are not expired."""
+        """Return the reason why this run deletes log files, or None, and True if it may delete unexpired files."""
         ratio = self.used_ratio()
         forcibly = ratio > self.config.disk_clean_forcibly_ratio
         if ratio > self.config.disk_warning_ratio:
@@ -148,7 +151,7 @@ class CleaningService:
                 self.check_disk()
 
     def _clean_queues(self, reason: str) -> None:
-        """Runs only when the log's first byte has moved."""
+        """Delete queue and index files whose records are deleted; do nothing unless the log's first byte has moved."""
         log_min = self._log.min_offset
         if log_min <= self._cleaned_below:
             return

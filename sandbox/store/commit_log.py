@@ -24,10 +24,10 @@ Step = tuple[MappedFile | None, memoryview | None, record.Layout | None, int | N
 
 
 def use_large_pages(config: MessageStoreConfig) -> bool:
-    """Return whether the log's memory uses huge pages: a quarter of the page faults' cost, 0.1 µs of every record.
+    """Return True if the log's memory uses huge pages: a quarter of the page faults' cost, 0.1 µs of every record.
 
-    Not for a small file, which must take no more room than it needs.  Not when every put is flushed: a flush writes
-    whole pages, and would take twice as long.
+    Not used for a small file, which must take no more space than it needs.  Not used if every put is flushed: a
+    flush writes whole pages, and would take twice as long.
     """
     return config.flush == ASYNC_FLUSH and config.commit_log_file_bytes >= _LARGE_FILE_BYTES
 
@@ -35,8 +35,8 @@ def use_large_pages(config: MessageStoreConfig) -> bool:
 class CommitLog:
     """The log, split into MappedFiles on disk.  RocketMQ: `CommitLog`.
 
-    A record never crosses files: when it does not fit with 8 bytes to spare, a blank record fills the rest of the file.
-    `rolled` is called with every file after the first.
+    A record never crosses files: if it does not fit with 8 more bytes, a blank record fills the rest of the file.
+    `rolled` is called with every new file after the first.
     """
 
     def __init__(
@@ -61,16 +61,16 @@ class CommitLog:
         return last.base + last.wrote
 
     def end_turn(self) -> None:
-        """The next append reads the clock again."""
+        """End the turn: the next append reads the clock again."""
         self._turn_ms = 0
 
     def _now_ms(self) -> int:
-        """Store time, read once per turn: all messages of a turn have the same."""
+        """Return the store time, read once per turn: all messages of a turn have the same."""
         self._turn_ms = now_ms = self._clock.now_ms()
         return now_ms
 
     def append(self, m: InboundMessage, size: int, topic: bytes, queue_offset: int) -> Appended:
-        """Write one record of `size` bytes.  Raises StoreFull when there is no room for it."""
+        """Write one record of `size` bytes; return its position and store time.  Raises StoreFull without space."""
         files = self._all
         if not files or (at := (file := files[-1]).wrote) + size + _BLANK_BYTES > file.reserved:
             file = self._file_for(size)
@@ -89,7 +89,10 @@ class CommitLog:
     def append_batch(
         self, batch: InboundBatch, sizes: list[int], topic: bytes, queue_offset: int
     ) -> tuple[list[int], int]:
-        """Write the records of one batch in sequence in one file; returns the start of each.  Raises StoreFull."""
+        """Write the records of one batch in sequence in one file.
+
+        Return the start of each and their store time.  Raises StoreFull.
+        """
         size = sum(sizes)
         file = self._file_for(size)
         at = file.wrote
@@ -102,7 +105,7 @@ class CommitLog:
         return physicals, now_ms
 
     def append_raw(self, physical_offset: int, data: bytes, store_ms: int) -> bool:
-        """Write a master's bytes, which never cross a file.  False when they are not the next ones.
+        """Write a master's bytes, which never cross a file; return False if they are not the next ones.
 
         An empty log begins at the master's offset.  Raises StoreFull.
         """
@@ -119,7 +122,7 @@ class CommitLog:
         return True
 
     def _replica_file(self, physical_offset: int, room: int) -> MappedFile:
-        """The next file, started because the master's bytes have filled the last one."""
+        """Create and return the next file of a slave; the master's bytes have filled the last one."""
         last = self._all[-1] if self._all else None
         file = self.files.create(physical_offset, room)
         if last is not None:
@@ -128,7 +131,7 @@ class CommitLog:
         return file
 
     def _file_for(self, size: int) -> MappedFile:
-        """The file for the next `size` bytes, after a roll if they do not fit."""
+        """Return the file for the next `size` bytes; start a new file if they do not fit."""
         files, pool = self.files.files, self.files.pool
         room = size + record.BLANK_BYTES
         if not files:
@@ -147,7 +150,7 @@ class CommitLog:
         return following
 
     def roll_next(self, physical_offset: int) -> int:
-        """Start of the file after that of `physical_offset`."""
+        """Return the start of the file after that of `physical_offset`."""
         size = self.files.file_bytes
         return physical_offset + size - physical_offset % size
 
@@ -155,7 +158,7 @@ class CommitLog:
         return self.files.read(physical_offset, size)
 
     def read_records(self, physical_offsets: Iterable[int], most_bytes: int) -> list[bytes]:
-        """Existing records: the first in any case, the others up to `most_bytes` in total."""
+        """Return the records at these offsets that exist: the first in any case, others up to `most_bytes` in total."""
         records: list[bytes] = []
         for physical_offset in physical_offsets:
             raw = self.read_record(physical_offset)
@@ -167,7 +170,7 @@ class CommitLog:
         return records
 
     def read_record(self, physical_offset: int) -> bytes | None:
-        """The whole record that begins at `physical_offset`; None when it is deleted or none begins there."""
+        """Return the whole record that begins at `physical_offset`; None if it is deleted or none begins there."""
         file = self.files.find(physical_offset)
         if file is None or physical_offset >= file.end:
             return None
@@ -179,7 +182,7 @@ class CommitLog:
         return bytes(view[at : at + result.size])
 
     def store_time(self, physical_offset: int, size: int) -> int | None:
-        """Store time of the record there; None when it is deleted."""
+        """Return the store time of the record at `physical_offset`, or None if it is deleted."""
         file = self.files.find(physical_offset)
         if file is None or physical_offset < self.min_offset:
             return None
@@ -193,7 +196,7 @@ class CommitLog:
         return store_ms
 
     def walk(self, from_offset: int, *, check_crc: bool) -> Iterator[tuple[MappedFile, memoryview, record.Layout]]:
-        """Records from `from_offset` on, each with its view.
+        """Yield the records from `from_offset` on, each with its file and view.
 
         Use the view before requesting the next record.
         """
@@ -204,10 +207,10 @@ class CommitLog:
                 yield file, view, layout
 
     def step(self, offset: int, *, check_crc: bool) -> Step:
-        """The record at `offset`, and the next offset; None: none yet.
+        """Return the record at `offset`, and the next offset; None: no record yet.
 
-        A blank leads to the next file.  A broken record with a known length is skipped; one without skips the rest of
-        its file, unless the log ends there: then the rest of it may still come from a master.
+        A blank leads to the next file.  A broken record with a known length is skipped; one without skips the rest
+        of its file, unless the log ends there: then the rest of it may still come from a master.
         """
         file = self.files.find(offset)
         if file is None or offset >= file.end:

@@ -21,7 +21,10 @@ def physical_memory_bytes() -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class MessageStoreConfig:
-    """RocketMQ: `MessageStoreConfig` (spec store-format 9).  The camelCase key of each field is in PROPERTIES."""
+    """The configuration of a store.  RocketMQ: `MessageStoreConfig` (spec store-format 9).
+
+    PROPERTIES has the camelCase key of each field.
+    """
 
     commit_log_file_bytes: int = 1024 * 1024 * 1024
     consume_queue_file_entries: int = 300_000
@@ -107,13 +110,16 @@ class MessageStoreConfig:
 
     @property
     def in_memory_bytes(self) -> int:
-        """Records further than this behind the end of the log count as "on disk"."""
+        """The distance from the end of the log, in bytes, beyond which records count as "on disk"."""
         return int(self.memory_bytes * (self.access_in_memory_percent / 100.0))
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str], **options: Any) -> Self:
-        """From a broker's `.properties`; keys of other parts are ignored.  `options` fields win."""
-        values: dict[str, Any] = {}
+        """Return the configuration in a broker's `.properties`; keys of other parts are ignored.
+
+        Fields in `options` take precedence.
+        """
+        values: dict[str, object] = {}
         kinds = {f.name: f.type for f in fields(cls)}
         for key, text in properties.items():
             name = PROPERTIES.get(key)
@@ -166,9 +172,10 @@ _UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 def parse_delay_levels(text: str) -> tuple[int, ...]:
-    """`1s 5s 10s …` in milliseconds.  Raises ValueError for an unknown unit, or two blanks between levels.
+    """Return the delay levels of a text `1s 5s 10s …` in milliseconds.
 
-    RocketMQ: `MessageStoreConfig.messageDelayLevel`, divided at each blank by `ScheduleMessageService.parseDelayLevel`.
+    Raises ValueError for an unknown unit, or two blanks between levels.  RocketMQ:
+    `MessageStoreConfig.messageDelayLevel`, divided at each blank by `ScheduleMessageService.parseDelayLevel`.
     """
     words = text.rstrip(" ").split(" ")
     if "" in words:
@@ -180,7 +187,10 @@ def parse_delay_levels(text: str) -> tuple[int, ...]:
 
 
 def delay_levels_text(levels_ms: Iterable[int]) -> str:
-    """The other way round, each level in the largest unit that divides it."""
+    """Return the text of delay levels, each in the largest unit that divides it.
+
+    The inverse of `parse_delay_levels`.
+    """
     units = sorted(_UNIT_MS.items(), key=lambda unit: -unit[1])
     return " ".join(next(f"{ms // size}{unit}" for unit, size in units if ms % size == 0) for ms in levels_ms)
 

@@ -20,7 +20,7 @@ _FILLER = _UNIT.pack(0, FILLER_BYTES, 0)
 
 
 def has_a_place(topic: str) -> bool:
-    """Return whether a directory can have this topic's name, and is inside the store.
+    """Return True if a directory inside the store can have this topic's name.
 
     Clients use letters, digits and `%|_-` only; RocketMQ's brokers do not check the topics of groups.
     """
@@ -28,7 +28,7 @@ def has_a_place(topic: str) -> bool:
 
 
 def pack_units(physicals: list[int], sizes: list[int], codes: list[int]) -> bytes:
-    """Entries in the format of a queue file."""
+    """Return entries in the format of a queue file."""
     if len(sizes) == 1:
         return _UNIT.pack(physicals[0], sizes[0], codes[0])
     return b"".join(map(_UNIT.pack, physicals, sizes, codes))
@@ -37,8 +37,8 @@ def pack_units(physicals: list[int], sizes: list[int], codes: list[int]) -> byte
 class ConsumeQueue:
     """The log positions of a queue's messages, by queue offset.  RocketMQ: `ConsumeQueue` (spec store-format 4).
 
-    `max_offset` is that of the next message, `min_offset` that of the first whose record still exists.  `max_physical`
-    is the end of the newest record in it.
+    `max_offset` is the offset of the next message, `min_offset` that of the first whose record still exists.
+    `max_physical` is the end of the newest record to which the queue points.
     """
 
     def __init__(self, topic: str, queue_id: int, files: MappedFileQueue) -> None:
@@ -50,10 +50,10 @@ class ConsumeQueue:
         self.max_physical = -1
 
     def put_run(self, queue_offset: int, units: bytes, physical_end: int, store_ms: int) -> None:
-        """Append entries with consecutive offsets.  `store_ms` is the file's time for a search by time.
+        """Append entries with consecutive offsets.
 
-        Existing entries are skipped, so that a record may be dispatched twice.  A gap is only logged, as in RocketMQ.
-        Raises StoreFull.
+        `store_ms` becomes the file's time for a search by time.  Existing entries are skipped, so that a record may
+        be dispatched twice.  A gap is only logged, as in RocketMQ. Raises StoreFull.
         """
         if queue_offset != self.max_offset and self.files.files:
             if queue_offset < self.max_offset:
@@ -95,7 +95,7 @@ class ConsumeQueue:
         return self._begin_at(queue_offset)
 
     def _begin_at(self, queue_offset: int) -> MappedFile:
-        """The first file of the queue.  A queue that begins in the middle is filled with filler entries."""
+        """Create and return the first file of the queue; if the queue begins in its middle, filler entries precede."""
         begin = queue_offset * UNIT_BYTES
         filled = begin % self.files.file_bytes
         file = self.files.create(begin - filled, filled + UNIT_BYTES)
@@ -110,7 +110,7 @@ class ConsumeQueue:
         return QueueUnit(*_UNIT.unpack(raw)) if raw else None
 
     def units_from(self, queue_offset: int, max_bytes: int) -> bytes | None:
-        """Entries from `queue_offset` to the end of its file, at most `max_bytes`; None when there are none."""
+        """Return entries from `queue_offset` to the end of its file, at most `max_bytes`; None without entries."""
         if queue_offset < self.min_offset:
             return None
         file = self.files.find(queue_offset * UNIT_BYTES)
@@ -121,12 +121,12 @@ class ConsumeQueue:
         return bytes(self.files.pool.view(file)[at:stop]) if at < file.wrote else None
 
     def next_file_offset(self, queue_offset: int) -> int:
-        """Queue offset of the first entry in the file after that of `queue_offset`."""
+        """Return the queue offset of the first entry in the file after that of `queue_offset`."""
         units = self.files.file_bytes // UNIT_BYTES
         return queue_offset + units - queue_offset % units
 
     def correct_min_offset(self, log_min_offset: int) -> bool:
-        """Move `min_offset` to the first entry of the first file whose record still exists; True if it moved.
+        """Move `min_offset` to the first entry of the first file whose record still exists; return True if it moved.
 
         Without such an entry the value stays, as in RocketMQ, also for a queue that lost all records.
         """
@@ -142,7 +142,7 @@ class ConsumeQueue:
         return False
 
     def delete_expired(self, log_min_offset: int) -> list[MappedFile]:
-        """Delete files, but not the last, whose newest entry points below the log's first byte."""
+        """Delete files whose newest entry points below the log's first byte, but never the last file; return them."""
         deleted: list[MappedFile] = []
         while len(self.files.files) > 1:
             file = self.files.files[0]
@@ -155,5 +155,5 @@ class ConsumeQueue:
 
 
 def iter_units(raw: bytes | memoryview) -> Iterator[tuple[int, int, int]]:
-    """The entries in a part of a queue file."""
+    """Yield the entries in a part of a queue file."""
     return _UNIT.iter_unpack(raw)

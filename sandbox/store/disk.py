@@ -1,4 +1,4 @@
-"""The store's disk: mapped files of a real file system; a simulation has buffers instead.
+"""The store's interface to a disk, and its implementation with mapped files; a simulation has buffers instead.
 
 Paths are relative to the disk's root, with `/` between names.
 """
@@ -27,38 +27,41 @@ class Mapped(Protocol):
     view: memoryview
 
     def use_large_pages(self) -> None:
-        """Use huge pages for the memory: it is written in sequence, and flushed at intervals."""
+        """Use huge pages for the memory, because it is written in sequence and flushed at intervals."""
         ...
 
     def close(self) -> None: ...
 
 
 class Lock(Protocol):
-    """Sole use of a directory, until released."""
+    """The exclusive use of a directory, until released."""
 
     def release(self) -> None: ...
 
 
 class Disk(Protocol):
-    """The store's interface to a file system.  `refused` is called with the reason and size of a refused write."""
+    """The store's interface to a file system.
+
+    `refused` is called with the reason and size of each refused write.
+    """
 
     refused: Callable[[OSError, int], None]
 
     def names(self, path: str) -> list[str]:
-        """Names in a directory, sorted; empty when there is none."""
+        """Return the names in a directory, sorted; empty if it does not exist."""
         ...
 
     def is_file(self, path: str) -> bool: ...
 
     def size_of(self, path: str) -> int | None:
-        """Bytes of a file; None when there is no such file."""
+        """Return the size of a file in bytes, or None if it does not exist."""
         ...
 
     def modified_ms(self, path: str) -> int: ...
     def set_modified_ms(self, path: str, at_ms: int) -> None: ...
 
     def map(self, path: str, size: int) -> Mapped:
-        """Map a file whole; one that is not there is created, full of zeros.  Raises StoreFull."""
+        """Map a whole file; create a missing one with zeros.  Raises StoreFull."""
         ...
 
     def reserve(self, path: str, start: int, end: int) -> None:
@@ -66,15 +69,15 @@ class Disk(Protocol):
         ...
 
     def used_end(self, path: str, start: int) -> int:
-        """End of the last byte of a file from `start` on that is not zero; `start` when there is none."""
+        """Return the end of the last non-zero byte of a file from `start` on, or `start` without one."""
         ...
 
     def sync(self, path: str) -> None:
-        """Make what was written to a file durable.  May be called on another thread; uses no shared state."""
+        """Make the bytes written to a file durable.  May be called on another thread; uses no shared state."""
         ...
 
     def read(self, path: str) -> bytes | None:
-        """A small file whole; None when there is none."""
+        """Return the content of a small file, or None if it does not exist."""
         ...
 
     def write(self, path: str, data: bytes) -> None:
@@ -90,7 +93,7 @@ class Disk(Protocol):
     def remove_tree(self, path: str) -> None: ...
 
     def lock(self, path: str) -> Lock:
-        """Take the lock file.  Raises Locked when another process has it."""
+        """Acquire the lock file.  Raises Locked if another process has it."""
         ...
 
     def used_ratio(self) -> float:
@@ -98,22 +101,22 @@ class Disk(Protocol):
         ...
 
     def space(self) -> tuple[int, int] | None:
-        """Total and free bytes; None: unlimited."""
+        """Return total and free bytes; None: unlimited."""
         ...
 
     def where(self, path: str) -> str:
-        """The path as an administrator of the machine names it."""
+        """Return the path as an administrator of the machine names it."""
         ...
 
 
 class Flusher(Protocol):
-    """Runs `work` outside the engine's turn and calls `done` in a turn."""
+    """Executor of flushes: it runs `work` outside the engine's turn and calls `done` in a turn."""
 
     def submit(self, work: Callable[[], None], done: Callable[[BaseException | None], None]) -> None: ...
 
 
 class InlineFlusher:
-    """Flushes at once: for tests, simulation and small tools."""
+    """A flusher that flushes at once: for tests, simulation and small tools."""
 
     def submit(self, work: Callable[[], None], done: Callable[[BaseException | None], None]) -> None:
         try:
@@ -125,10 +128,10 @@ class InlineFlusher:
 
 
 class MappedBytes:
-    """One `mmap`.  It keeps the only descriptor of its file.
+    """One `mmap`, with the only descriptor of its file.
 
-    `new`: no read-ahead.  Without that advice the first written byte makes the kernel read the hole around it up to the
-    disk's read-ahead size, which with 8 MiB is 2 to 16 ms of zeros.
+    `new`: no read-ahead.  Without that advice the first written byte makes the kernel read the hole around it, up to
+    the disk's read-ahead size.  With 8 MiB that is 2 to 16 ms of zeros.
     """
 
     __slots__ = ("_map", "view")
@@ -149,14 +152,14 @@ class MappedBytes:
                 self._map.madvise(what)
 
     def close(self) -> None:
-        """Unmap the file, or leave that to the last slice still held (by the frames of an exception, say)."""
+        """Unmap the file, or leave that to the last slice still in use (by the frames of an exception, for example)."""
         self.view.release()
         with contextlib.suppress(BufferError):
             self._map.close()
 
 
 class FileLock:
-    """A lock file like Java's `FileChannel.tryLock(0, 1, false)`: both exclude each other."""
+    """A lock file like Java's `FileChannel.tryLock(0, 1, false)`; the two exclude each other."""
 
     _held: set[str] = set()  # POSIX locks do not exclude their own process
 
@@ -183,8 +186,7 @@ class FileLock:
 class FileDisk:
     """A directory of a real file system.
 
-    A file is created sparse, but only while the file system has room for all of it; its blocks are allocated by
-    `reserve`.
+    A file is created sparse, but only while the file system has space for all of it; `reserve` allocates its blocks.
     """
 
     def __init__(self, root: Path) -> None:

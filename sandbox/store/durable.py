@@ -10,7 +10,7 @@ from sandbox.store.message_store import MessageStore
 
 
 class Unflushed(NamedTuple):
-    """A record of the log that is only in the page cache; `is_message` False: the blank at the end of a file."""
+    """A record of the log that is only in the page cache.  `is_message` is False for the blank at the end of a file."""
 
     physical_offset: int
     path: str
@@ -20,14 +20,14 @@ class Unflushed(NamedTuple):
 
 
 def mapped_files(store: MessageStore) -> Iterator[MappedFile]:
-    """Files that are only appended to: the log's and the queues'."""
+    """Yield the files that are only appended to: those of the log and the queues."""
     yield from store.log.files.files
     for topic, queue_id in store.queues():
         yield from store.queue(topic, queue_id).files.files
 
 
 def flushed_positions(store: MessageStore) -> dict[str, int]:
-    """Path → how many bytes of the file survive; 0: the file itself may be lost.
+    """Return by path the number of bytes of the file that survive a power cut; 0: the file itself may be lost.
 
     Index files are written at random positions, and flushed once, when they are full.  Others count as lost, as in a
     recovery, which deletes them (spec store-format 7).
@@ -40,7 +40,7 @@ def flushed_positions(store: MessageStore) -> dict[str, int]:
 
 
 def unflushed_records(store: MessageStore, positions: Mapping[str, int]) -> list[Unflushed]:
-    """Every record of the log beyond what survives, in order."""
+    """Return every record of the log beyond the flushed positions, in order."""
     records: list[Unflushed] = []
     offset: int | None = _flushed_end(store, positions)
     while offset is not None:
@@ -62,7 +62,7 @@ def _flushed_end(store: MessageStore, positions: Mapping[str, int]) -> int:
 
 
 def lost_of(disk: Disk, records: list[Unflushed], *, check_crc: bool) -> list[Unflushed]:
-    """Records that a recovery will not find: the first one damaged on disk, and all after it."""
+    """Return the records that a recovery will not find: the first one damaged on disk, and all after it."""
     for number, lost in enumerate(records):
         if not _is_found(disk, lost, check_crc=check_crc):
             return records[number:]

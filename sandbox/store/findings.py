@@ -7,7 +7,7 @@ from sandbox.store.results import QueueUnit
 
 ERROR = "error"  # invalid bytes
 WARNING = "warning"  # nothing acknowledged is lost, but it should be known
-NOTE = "note"  # normal in a store that is open, or was not closed, or whose clock was set back
+NOTE = "note"  # normal in a store that is open, was not closed, or had its clock set back
 
 _CODES = {
     ERROR: "crc unreadable gap torn_record garbled missing_unit wrong_unit orphan_unit two_records missing_entry "
@@ -25,7 +25,10 @@ MAX_FINDINGS = 1_000  # of one verification; more are only counted
 
 
 class Finding(NamedTuple):
-    """One finding.  `position` in bytes: in the log or queue named by `where`, or in the index file itself."""
+    """One finding of a verification.
+
+    `position`: bytes in the log or queue that `where` names, or in the index file itself.
+    """
 
     severity: str
     code: str
@@ -47,7 +50,7 @@ def severity_of(code: str, where: str) -> str:
 
 
 class VerifyReport(NamedTuple):
-    """All findings of one verification; `log_end` is the end of the last valid record."""
+    """The result of one verification; `log_end` is the end of the last valid record."""
 
     records: int
     blanks: int
@@ -60,12 +63,12 @@ class VerifyReport(NamedTuple):
 
     @property
     def sound(self) -> bool:
-        """No error: notes and warnings do not count."""
+        """True if no finding is an error; notes and warnings do not count."""
         return self.omitted == 0 and not any(finding.severity == ERROR for finding in self.findings)
 
 
 class Findings:
-    """Collects up to a limit: a broken store may have very many."""
+    """Findings collected up to a limit: a broken store may have very many."""
 
     def __init__(self, limit: int | None = None) -> None:
         self._limit = MAX_FINDINGS if limit is None else limit
@@ -87,7 +90,7 @@ def missing_unit_text(queue_offset: int, physical: int) -> str:
 
 
 def wrong_unit_text(queue_offset: int, actual: QueueUnit, expected: QueueUnit) -> str:
-    """The differences, as text."""
+    """Return the differences of two queue entries as text."""
     fields = [
         f"{name} {was}, the record says {should}"
         for name, was, should in zip(QueueUnit._fields, actual, expected, strict=True)
@@ -109,9 +112,9 @@ def torn_tail_text(reason: str) -> str:
 
 
 def stop_of_log(reason: str, lost_bytes: int | None, *, pointed_at: bool, untouched: bool) -> tuple[str, str] | None:
-    """Code and text of a position without a record; None for the normal end of a log.
+    """Return code and text of a position without a record; None for the normal end of a log.
 
-    `lost_bytes`: up to the next record, None if none follows.  `pointed_at`: by a queue.
+    `lost_bytes`: distance to the next record, None if none follows.  `pointed_at`: a queue points to the position.
     """
     if lost_bytes is not None:
         return "unreadable", f"{reason}; {lost_bytes} bytes are lost"
@@ -143,15 +146,16 @@ def stray_entry_text(physical: int, before: int, after: int) -> str:
 
 
 UNKNOWN_SHAPE_TEXT = (
-    "nothing in the file tells how many slots it has: say it, as the broker's maxHashSlotNum "
+    "the file does not state its number of slots: set it, as the broker's maxHashSlotNum "
     "(store_audit --option index_slots=N, mqstore --index-slots N)"
 )
 
 
 def file_sizes_text(size_bytes: int, *, is_last: bool) -> str:
-    """Describe a file of the log or a queue whose length differs from the others; `is_last`: of its directory.
+    """Return the text about a file of the log or a queue whose length differs from the others.
 
-    RocketMQ: `MappedFileQueue.load`.  From 5.1.3 on it deletes an empty file that is the last, as `sandbox.store` does.
+    `is_last`: it is the last file of its directory.  RocketMQ: `MappedFileQueue.load`.  From 5.1.3 on it deletes an
+    empty file that is the last, as `sandbox.store` does.
     """
     if size_bytes == 0 and is_last:
         return (

@@ -1,4 +1,4 @@
-"""Flushing: at an interval, or before a producer gets its answer."""
+"""Flushing of written bytes to disk: at an interval, or before a producer gets its answer."""
 
 import logging
 from collections import deque
@@ -38,10 +38,11 @@ class _Waiting:
 
 
 class FlushService:
-    """RocketMQ: `FlushRealTimeService`, `GroupCommitService`, `FlushConsumeQueueService` (spec broker-behaviour 11).
+    """The flushes of log and queues.
 
-    Timers run only while bytes are unflushed, so an idle store costs nothing.  At most one flush runs; puts that wait
-    meanwhile are all served by the next one (group commit).
+    RocketMQ: `FlushRealTimeService`, `GroupCommitService`, `FlushConsumeQueueService` (spec broker-behaviour 11).
+    Timers run only while bytes are unflushed, so an idle store costs nothing.  At most one flush runs; the next one
+    serves all puts that wait in the meantime (group commit).
     """
 
     def __init__(
@@ -96,7 +97,7 @@ class FlushService:
         self._waiting.clear()
 
     def wrote(self) -> None:
-        """Bytes were written: start the timers for their flush.  Called once per turn."""
+        """Start the timers for the flush of newly written bytes.  Called once per turn."""
         if not self._running:
             return
         if self._config.flush == SYNC_FLUSH:
@@ -112,7 +113,7 @@ class FlushService:
             )
 
     def when_flushed(self, physical_end: int, done: Callable[[bool], None]) -> None:
-        """Call `done(True)` once the log is durable up to there, `done(False)` if that takes too long."""
+        """Call `done(True)` once the log is durable up to `physical_end`, `done(False)` after the timeout."""
         if self.flushed_offset >= physical_end:
             done(True)
             return
@@ -178,7 +179,10 @@ class FlushService:
             self._flush_log(thorough=True)
 
     def _vouch(self) -> None:
-        """A thorough round has ended, though an earlier one may have flushed its bytes (spec store-format 6)."""
+        """Move the checkpoint's log time forward after a thorough round (spec store-format 6).
+
+        An earlier round may have flushed the bytes.
+        """
         if self._flushed_ms > self._checkpoint.physic_ms:
             self._checkpoint.physic_ms = self._flushed_ms
             if self._running:
@@ -190,7 +194,7 @@ class FlushService:
             self._waiting.popleft().answer(True)
 
     def _queue_tick(self) -> None:
-        """Flush queues with enough unflushed pages; every minute all of them, and the checkpoint."""
+        """Flush queues with enough unflushed pages; every minute flush all of them, and the checkpoint."""
         self._queue_timer = None
         now = self._clock.monotonic()
         thorough = now >= self._queue_thorough_at
@@ -223,7 +227,7 @@ class FlushService:
                 self._submit([], [checkpoint_file.FILE], _log_failure)
 
     def write_checkpoint(self) -> bool:
-        """Write the checkpoint's file; False when there is no room for it."""
+        """Write the checkpoint's file; return False if the disk has no space for it."""
         try:
             self._checkpoint.write()
         except StoreFull as error:
@@ -232,11 +236,14 @@ class FlushService:
         return True
 
     def flush_file(self, path: str, done: Callable[[], None]) -> None:
-        """Make one file durable: a full index file."""
+        """Make one file durable (a full index file) and call `done` if that succeeds."""
         self._submit([], [path], lambda failure: done() if failure is None else None)
 
     def _submit(self, dirty: Dirty, paths: list[str], done: Callable[[BaseException | None], None]) -> None:
-        """The work uses paths only, so it may run on any thread."""
+        """Sync the files on the flusher and call `done` with the error or None.
+
+        The work uses paths only, so it may run on any thread.
+        """
         disk, targets = self._disk, [*(file.path for file, _ in dirty), *paths]
 
         def work() -> None:
@@ -274,7 +281,10 @@ def _dirty(files: MappedFileQueue) -> Dirty:
 
 
 def _dirty_pages(files: MappedFileQueue) -> int:
-    """Whole pages written since the last flush, as RocketMQ counts them; a full file counts as many."""
+    """Return the number of whole pages written since the last flush, as RocketMQ counts.
+
+    Very many if a full file is dirty.
+    """
     if not files.files:
         return 0
     last = files.files[-1]

@@ -1,4 +1,4 @@
-"""A slave's connection that copies its master's log."""
+"""The slave's side of replication: a connection that copies its master's log."""
 
 import logging
 from typing import Protocol
@@ -17,7 +17,7 @@ _JUST_AFTER_S = 0.001  # RocketMQ checks whether more than this many millisecond
 
 
 class Replica(Protocol):
-    """The slave's store."""
+    """The interface of a slave's store."""
 
     config: MessageStoreConfig
 
@@ -28,11 +28,11 @@ class Replica(Protocol):
 
 
 class HAClient:
-    """Requests the master's log, writes it, and reports its end.
+    """A slave's replication client: it requests the master's log, writes it, and reports its end.
 
-    The first report is 5 s after it has connected, as RocketMQ's, then one after every block with data and after every
-    5 s without one.  A link that breaks is opened again at once; where nothing listens, after 5 s.  RocketMQ:
-    `HAService.HAClient` (spec broker-behaviour 12).
+    The first report comes 5 s after the connection, as RocketMQ's.  Further ones follow after every block with data
+    and after every 5 s without one.  A broken link is opened again at once, or after 5 s if nothing listens.
+    RocketMQ: `HAService.HAClient` (spec broker-behaviour 12).
     """
 
     def __init__(self, store: Replica, *, clock: Clock, connector: Connector) -> None:
@@ -68,11 +68,11 @@ class HAClient:
         self._leave()
 
     def update_master_address(self, address: str) -> None:
-        """Used for the next connection; an open link stays."""
+        """Set the address for the next connection; an open link stays."""
         self.master_address = address
 
     def _try(self) -> None:
-        """Connect, or wait and try again."""
+        """Connect to the master, or try again later."""
         if not self._running or self._opening or self._channel is not None:
             return
         if self.master_address is None:
@@ -124,7 +124,10 @@ class HAClient:
         self._store.dispatch()
 
     def _append(self, block: Block) -> bool:
-        """Write a block that continues the log.  An empty log begins at the master's offset."""
+        """Write a block that continues the log.
+
+        Return False if it does not.  An empty log begins at the master's offset.
+        """
         end = self._store.max_physical_offset
         if end not in (0, block.physical_offset):
             log.warning("the master sends %d, but the log ends at %d", block.physical_offset, end)
@@ -145,7 +148,7 @@ class HAClient:
         self._report_timer = self._clock.call_later(seconds + _JUST_AFTER_S, self._tick)
 
     def _tick(self) -> None:
-        """Reports after 5 s without one; a process that was hung meanwhile closes its link."""
+        """Report the log's end after 5 s without a report; close the link if this process hung in the meantime."""
         self._report_timer = None
         silent_s = self._clock.monotonic() - self._last_write_s
         if self._channel is None:
@@ -157,7 +160,7 @@ class HAClient:
             self._report()
 
     def _again(self, channel: ByteChannel) -> None:
-        """This link has ended; the next one is opened at once."""
+        """End this link and open the next one at once."""
         if channel is self._channel:
             self._leave()
             self._try()

@@ -1,4 +1,4 @@
-"""Queue of calls to a process that may hang."""
+"""A queue of calls to a process that may hang."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ MAX_QUEUED = 10_000  # calls kept while hung; a connection's buffers are limited
 
 
 class Inbox:
-    """Makes each call at once, or in order when a hung process continues."""
+    """A gate for calls to a process: each runs at once; while the process hangs, calls wait and then run in order."""
 
     def __init__(self) -> None:
         self.halted: Callable[[], bool] = lambda: False
@@ -19,7 +19,7 @@ class Inbox:
             self._queued.append(step)
 
     def deliver(self) -> None:
-        """The process continues."""
+        """Run the waiting calls in order, because the process continues."""
         queued, self._queued = self._queued, []
         for step in queued:
             step()

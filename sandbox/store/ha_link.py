@@ -1,4 +1,4 @@
-"""The master's end of one link to a slave."""
+"""The master's side of one link to a slave."""
 
 import logging
 from collections.abc import Callable
@@ -21,7 +21,10 @@ _JUST_AFTER_S = 0.001  # RocketMQ checks whether more than this many millisecond
 
 
 class SlaveLink(NamedTuple):
-    """A link for snapshots.  `acked`: the slave's end of log, None before its report; `state`: connected, behind."""
+    """A link as a plain value for snapshots.
+
+    `acked`: the slave's end of log, None before its first report.  `state`: connected, behind.
+    """
 
     slave_id: int
     remote: str  # ip:port it connected from
@@ -31,7 +34,7 @@ class SlaveLink(NamedTuple):
 
 
 class HALink:
-    """Sends the log from the offset a slave requests, block by block, and receives its reports.
+    """A link to one slave: it sends the log from the requested offset, block by block, and receives reports.
 
     RocketMQ: `HAConnection` (spec broker-behaviour 12).  `acknowledged(offset)` is called for every report,
     `changed(link, state)` when the link becomes connected (first request) or behind, `gone(link)` at its end.
@@ -71,14 +74,14 @@ class HALink:
 
     @property
     def behind_bytes(self) -> int:
-        """Bytes of the log the slave has not acknowledged, without those it will never get."""
+        """The number of bytes that the slave has not acknowledged, without those it will never get."""
         return max(0, self._log.max_offset - max(self.acked or 0, self._begin))
 
     def row(self) -> SlaveLink:
         return SlaveLink(self.slave_id, self.channel.remote, self.acked, self.behind_bytes, self.state or "connected")
 
     def heard(self, data: bytes) -> None:
-        """Bytes of the slave: the last complete offset among them counts."""
+        """Process bytes from the slave; the last complete offset among them counts."""
         self._last_read_s = self._clock.monotonic()
         offset = self._decoder.feed(data)
         if offset is None:
@@ -100,14 +103,14 @@ class HALink:
             self.transfer()
 
     def wrote(self) -> None:
-        """The log grew: check at the next regular instant of an idle link."""
+        """Schedule a check for the grown log at the next regular instant of an idle link."""
         if self._next is None or "look" in self._timers:
             return
         passed = floor((self._clock.monotonic() - self._idle_s) / LOOK_EVERY_S + 1e-6)
         self._after("look", self._idle_s + (passed + 1) * LOOK_EVERY_S - self._clock.monotonic(), self.transfer)
 
     def transfer(self) -> None:
-        """Send what there is, as far as the window allows."""
+        """Send the bytes that the slave does not have yet, as far as the window allows."""
         if self._next is None or not self._open:
             return
         if self._clock.monotonic() - self._last_write_s > self._heartbeat_s:
@@ -134,12 +137,12 @@ class HALink:
         self._gone(self)
 
     def _start_of_last_file(self) -> int:
-        """A new slave copies from the start of the last file only."""
+        """Return the start of the last log file, from which a new slave copies."""
         end = self._log.max_offset
         return end - end % self._log.files.file_bytes
 
     def _stretch(self, offset: int) -> bytes:
-        """The next bytes of one file; empty when there are none."""
+        """Return the next bytes, within one file; empty at the end of the log."""
         file = self._log.files.find(offset)
         if file is None or offset >= file.end:
             return b""
@@ -152,7 +155,7 @@ class HALink:
         self._beat_after(0.0)
 
     def _beat_after(self, seconds: float) -> None:
-        """Send a heartbeat when nothing else is sent for so long."""
+        """Schedule a heartbeat in case nothing else is sent in the interval."""
         self._after("heartbeat", self._heartbeat_s + seconds + _JUST_AFTER_S, self.transfer)
 
     def _look_for_silence(self) -> None:
@@ -164,7 +167,7 @@ class HALink:
             self._after("silence", self._silence_s - silent_s + _JUST_AFTER_S, self._look_for_silence)
 
     def _judge(self) -> None:
-        """Behind: more than a block missing for a second; connected again: less than half a block missing."""
+        """Update the state: behind if more than a block is missing for a second, connected again below half a block."""
         behind = self.behind_bytes
         if self.state == "connected" and behind > BEHIND_BYTES:
             if "behind" not in self._timers:
@@ -179,7 +182,7 @@ class HALink:
             self._changed(self, "behind")
 
     def _after(self, name: str, seconds: float, then: Callable[[], None]) -> None:
-        """One timer of each name; a new one replaces the old."""
+        """Start the timer of this name; it replaces the earlier one."""
         old = self._timers.pop(name, None)
         if old is not None:
             old.cancel()

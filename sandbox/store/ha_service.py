@@ -17,10 +17,11 @@ MAX_LINKS = 16  # slaves at the same time; further ones are closed at once
 
 
 class HAService:
-    """A `ByteListener` at the broker's HA address.  RocketMQ: `HAService` (spec broker-behaviour 12).
+    """All links to slaves: a `ByteListener` at the broker's HA address.
 
-    Slaves listen too, as RocketMQ's do, though no one connects to them.  The protocol does not name the slave:
-    `slave_id_of(remote)` may know it (0: unknown); else it is the lowest free number from 1 on.
+    RocketMQ: `HAService` (spec broker-behaviour 12).  Slaves listen too, as RocketMQ's do, though no client connects
+    to them.  The protocol does not name the slave: `slave_id_of(remote)` may return its id (0: unknown).  Otherwise
+    the id is the lowest free number from 1 on.
     """
 
     def __init__(
@@ -66,15 +67,15 @@ class HAService:
     # For the store.
 
     def wrote(self) -> None:
-        """The log grew.  Called once per turn."""
+        """Notify every link that the log grew.  Called once per turn."""
         for link in self._links.values():
             link.wrote()
 
     def when_replicated(self, physical_end: int, done: Callable[[PutMessageStatus], None]) -> None:
-        """Call `done` once a slave has the log up to there: at once unless this is a SYNC_MASTER.
+        """Call `done` once a slave has the log up to `physical_end`; at once unless this is a SYNC_MASTER.
 
-        SLAVE_NOT_AVAILABLE at once when no slave is close enough, FLUSH_SLAVE_TIMEOUT when no slave acknowledges in
-        time; the message is stored in any case.
+        Its status is SLAVE_NOT_AVAILABLE at once if no slave is close enough, FLUSH_SLAVE_TIMEOUT if no slave
+        acknowledges in time.  The message is stored in any case.
         """
         if self._config.replication != SYNC_MASTER:
             done(PutMessageStatus.PUT_OK)
@@ -90,18 +91,18 @@ class HAService:
         )
 
     def is_slave_ok(self, physical_end: int) -> bool:
-        """Return whether a slave is connected and not too far behind.  One without a report yet counts, too."""
+        """Return True if a slave is connected and not too far behind; a slave without a report yet counts too."""
         return bool(self._links) and physical_end - self._waits.acknowledged < self._config.ha_fall_behind_max_bytes
 
     # For snapshots.
 
     @property
     def replicated_offset(self) -> int | None:
-        """The highest offset acknowledged by a slave of this process; None: none yet."""
+        """The highest offset that a slave acknowledged to this process, or None."""
         return self._waits.acknowledged or None
 
     def slaves(self) -> list[SlaveLink]:
-        """Every link, by slave and then by age."""
+        """Return every link, sorted by slave and then by age."""
         return sorted((link.row() for link in self._links.values()), key=lambda row: row.slave_id)
 
     # Links.

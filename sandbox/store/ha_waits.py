@@ -19,9 +19,9 @@ class _Waiting:
 
 
 class ReplicaWaits:
-    """Answers puts in order, each when any slave has acknowledged it, or at its timeout.
+    """Waiting puts, answered in order: each when any slave has acknowledged it, or at its timeout.
 
-    RocketMQ: `HAService.GroupTransferService`; its clock of one second is finer here.
+    RocketMQ: `HAService.GroupTransferService`; its check once a second is finer here.
     """
 
     def __init__(self, clock: Clock, timeout_ms: int) -> None:
@@ -31,7 +31,7 @@ class ReplicaWaits:
         self.acknowledged = 0  # highest acknowledged offset; never decreases while the process runs
 
     def when_acknowledged(self, physical_end: int, done: Callable[[bool], None]) -> None:
-        """Call `done(True)` once a slave has the log up to there, `done(False)` when that takes too long."""
+        """Call `done(True)` once a slave has the log up to `physical_end`, `done(False)` after the timeout."""
         if self.acknowledged >= physical_end:
             done(True)
             return
@@ -40,7 +40,7 @@ class ReplicaWaits:
         self._waiting.append(waiting)
 
     def acknowledge(self, offset: int) -> None:
-        """A slave has everything below `offset`."""
+        """Record that a slave has everything below `offset`, and answer the puts that wait for it."""
         self.acknowledged = max(self.acknowledged, offset)
         while self._waiting and self._waiting[0].physical_end <= self.acknowledged:
             waiting = self._waiting.popleft()
@@ -48,7 +48,7 @@ class ReplicaWaits:
             waiting.done(True)
 
     def stop(self) -> None:
-        """Waiting puts are not answered: the process ends."""
+        """Stop the timers.  Waiting puts are not answered: the process ends."""
         for waiting in self._waiting:
             waiting.timer.cancel()
         self._waiting.clear()

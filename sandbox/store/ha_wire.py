@@ -29,12 +29,12 @@ def encode_block(physical_offset: int, data: bytes) -> bytes:
 
 
 def encode_offset(offset: int) -> bytes:
-    """A slave's request or acknowledgement."""
+    """Return the bytes of a slave's request or acknowledgement."""
     return _LONG.pack(offset)
 
 
 class BlockDecoder:
-    """Splits a master's bytes into blocks.  Takes pieces of any size."""
+    """Decoder of a master's bytes into blocks.  It takes pieces of any size."""
 
     __slots__ = ("_tail",)
 
@@ -42,7 +42,7 @@ class BlockDecoder:
         self._tail = b""
 
     def feed(self, data: bytes) -> list[Block]:
-        """Raises ProtocolViolation for an invalid size."""
+        """Return the blocks completed by these bytes.  Raises ProtocolViolation for an invalid size."""
         buffer = self._tail + data if self._tail else data
         blocks: list[Block] = []
         at, end = 0, len(buffer)
@@ -60,7 +60,7 @@ class BlockDecoder:
 
 
 class OffsetDecoder:
-    """Splits a slave's bytes into offsets.  Only the last complete one counts, as in RocketMQ."""
+    """Decoder of a slave's bytes into offsets.  Only the last complete one counts, as in RocketMQ."""
 
     __slots__ = ("_tail",)
 

@@ -1,7 +1,7 @@
-"""The parts of a log that no index file covers: a file is missing there, or its entries are (spec store-format 5).
+"""The parts of a log that no index file covers, because a file or its entries are missing (spec store-format 5).
 
 An index file covers the log from its first entry's record to its last one's.  Both audits, `mqstore verify` and
-`store_audit`, count the keys of records between the files and report what they find in these words.
+`store_audit`, count the keys of records between the files and use these texts for their findings.
 """
 
 from collections.abc import Iterator, Sequence, Set
@@ -33,9 +33,9 @@ NO_KEYS = Keys(0, MAX_POSITION, 0)
 
 
 class Stretch(NamedTuple):
-    """Records that begin in `[begin, end)` have no index file.
+    """A part of the log without an index file: records that begin in `[begin, end)`.
 
-    `kind`, `where`, `position`: of the finding, if there are keys; `beside` ends its sentence.
+    `kind`, `where`, `position`: fields of the finding, if there are keys; `beside` ends its sentence.
     """
 
     begin: int
@@ -47,7 +47,10 @@ class Stretch(NamedTuple):
 
     @property
     def edges(self) -> tuple[int, int]:
-        """The records at its ends: if there are keys between, one of theirs may be in a missing file, too."""
+        """The positions of the records at both ends.
+
+        If there are keys between them, a part of theirs may be in a missing file too.
+        """
         return self.begin - 1, self.end
 
     def finding(self, keys: Keys) -> Finding:
@@ -60,8 +63,10 @@ class Stretch(NamedTuple):
 
 
 def readable(every: Sequence[IndexFileReader], *, in_use: bool) -> tuple[IndexFiles, dict[str, Finding]]:
-    """Files with entries, by the position they begin at (names go back when a clock does), and the faults of those
-    whose entries cannot be read.  In a store in use a file without a header is being created.
+    """Return the files with entries by the position where they begin, and by name the faults of unreadable files.
+
+    File names are no order, because they go back when a clock does.  In a store in use a file without a header is
+    being created.
     """
     faults: dict[str, Finding] = {}
     for file in every:
@@ -78,11 +83,11 @@ def readable(every: Sequence[IndexFileReader], *, in_use: bool) -> tuple[IndexFi
 
 
 def uncovered(files: IndexFiles, unread: Set[str], *, log_start: int, in_use: bool) -> list[Stretch]:
-    """List the stretches before, between and behind the files that no file covers, ascending.
+    """Return the stretches before, between and after the files that no file covers, ascending.
 
-    `files`: readable ones with entries, by the position they begin at; `unread`: names of the others, which cover what
-    is around them.  While a store is in use, its ends change, so only stretches between files are reported.  Without
-    any file the index is off, or was deleted as a whole, which is no fault.
+    `files`: readable ones with entries, by the position where they begin.  `unread`: names of the others, which may
+    cover the stretches around them.  While a store is in use, its ends change, so only stretches between files are
+    returned.  Without any file the index is off, or was deleted as a whole, which is no fault.
     """
     if not files:
         return []
@@ -150,7 +155,7 @@ def _between(files: IndexFiles, unread: Set[str]) -> Iterator[Stretch]:
 
 
 def _begin(file: IndexFileReader, header: IndexHeader) -> int:
-    """The position of the first record: the lower one, where header and entry differ, so that no key is doubted."""
+    """Return the position of the first record: the lower one if header and entry differ, so that no key is doubted."""
     entry = file.entry(1)
     return header.begin_physical if entry is None else min(header.begin_physical, entry.physical_offset)
 

@@ -4,8 +4,8 @@
     slots x 4         number of the newest entry of the slot; 0: none
     entries x 20      hash, physical offset, seconds since begin_ms, number of the entry before in this slot
 
-Entries are numbered from 1, and entry n stands at `40 + slots * 4 + n * 20`: area 0 is never used.
-RocketMQ: `IndexFile`, `IndexHeader` (spec store-format 5).
+Entries are numbered from 1, and entry n is at `40 + slots * 4 + n * 20`: area 0 is never used.  RocketMQ:
+`IndexFile`, `IndexHeader` (spec store-format 5).
 """
 
 import sys
@@ -31,7 +31,7 @@ _MAX_INT = 0x7FFF_FFFF
 
 
 class IndexEntry(NamedTuple):
-    """One entry of a chain, and its position."""
+    """One entry of a chain, with its number and position."""
 
     no: int
     position: int
@@ -42,14 +42,14 @@ class IndexEntry(NamedTuple):
 
 
 def _turned(words: "array[int]") -> "array[int]":
-    """Converts words between machine and file byte order, in place."""
+    """Convert words between machine and file byte order, in place, and return them."""
     if sys.byteorder == "little":
         words.byteswap()
     return words
 
 
 class IndexFile:
-    """One index file.  The header is kept in memory and written with every put."""
+    """One index file.  The header is in memory and is written with every put."""
 
     def __init__(self, pool: MapPool, file: MappedFile, slots: int, entries: int) -> None:
         self._pool = pool
@@ -87,7 +87,7 @@ class IndexFile:
         self.index_count = max(count, 1)
 
     def begin_after(self, before: "IndexFile | None") -> None:
-        """Preset the header from the file before; the first put overwrites its begin.  Raises StoreFull."""
+        """Preset the header from the file before; the first put replaces its begin.  Raises StoreFull."""
         if before is not None:
             self.begin_ms = self.end_ms = before.end_ms
             self.begin_physical = self.end_physical = before.end_physical
@@ -96,9 +96,9 @@ class IndexFile:
         self._write_header(view)
 
     def put(self, keys: IndexKeys, start: int = 0) -> int:
-        """Add entries from number `start` on until the file is full; returns how many were added.
+        """Add entries from number `start` on until the file is full; return the number added.
 
-        Raises StoreFull, and then none was.
+        Raises StoreFull, and then none was added.
         """
         view = self.file.view
         if view is None:
@@ -119,10 +119,10 @@ class IndexFile:
         self._pool.reserve(self.file, 0, self._entries_at + (self.index_count + count) * ENTRY_BYTES)
 
     def _put_many(self, view: memoryview, keys: IndexKeys) -> None:
-        """Several entries: all slots, then all entries as one piece, then the header; before the header none counts.
+        """Add several entries: all slots, then all entries as one piece, then the header.
 
-        Slots are read and written as machine words and byte-swapped together: a third of the cost of reading and
-        packing each of them.
+        Before the header none counts.  Slots are read and written as machine words and byte-swapped together: a
+        third of the cost of reading and packing each of them.
         """
         hashes, physicals, times = keys.hashes, keys.physicals, keys.times
         first_no, slots, words = self.index_count, self.slots, view.cast("I")
@@ -163,7 +163,7 @@ class IndexFile:
         self._write_header(view)
 
     def _seconds(self, store_ms: int) -> int:
-        """The time field of an entry, in s."""
+        """Return the time field of an entry, in seconds since the file's begin."""
         begin_ms = self.begin_ms
         return min((store_ms - begin_ms) // 1000, _MAX_INT) if store_ms > begin_ms > 0 else 0
 
@@ -180,7 +180,7 @@ class IndexFile:
         )
 
     def touches(self, begin_ms: int, end_ms: int) -> bool:
-        """Return whether [begin, end] overlaps the file's own times, by RocketMQ's three tests."""
+        """Return True if `[begin_ms, end_ms]` overlaps the file's own times, by RocketMQ's three tests."""
         return (
             (begin_ms < self.begin_ms and end_ms > self.end_ms)
             or self.begin_ms <= begin_ms <= self.end_ms
@@ -188,13 +188,13 @@ class IndexFile:
         )
 
     def slot_of(self, key_hash: int) -> tuple[int, int, int]:
-        """Number, position and value of the slot of a hash."""
+        """Return number, position and value of the slot of a hash."""
         slot = key_hash % self.slots
         position = HEADER_BYTES + slot * SLOT_BYTES
         return slot, position, _SLOT.unpack_from(self._pool.view(self.file), position)[0]
 
     def chain(self, key_hash: int) -> Iterator[IndexEntry]:
-        """The entries of a slot, newest first, as far as their links are valid."""
+        """Yield the entries of the hash's slot, newest first, as far as their links are valid."""
         no = self.slot_of(key_hash)[2]
         if self.index_count <= 1:
             return
@@ -213,7 +213,7 @@ class IndexFile:
             no = entry.previous
 
     def entry(self, no: int) -> IndexEntry | None:
-        """Entry `no`; None when there is none yet."""
+        """Return entry `no`, or None if it does not exist yet."""
         if not 1 <= no < self.index_count:
             return None
         position = self._entries_at + no * ENTRY_BYTES

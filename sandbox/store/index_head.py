@@ -1,4 +1,4 @@
-"""The head of an index file against its entries and their records (spec store-format 5).  Both audits use it."""
+"""The check of an index file's head against its entries and their records (spec store-format 5), for both audits."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -10,7 +10,7 @@ BEGIN_MS_AT, END_MS_AT, BEGIN_PHYSICAL_AT, END_PHYSICAL_AT = 0, 8, 16, 24
 
 
 class Head(NamedTuple):
-    """The expected head: the records of the first and the last entry, and their store times; None: not known."""
+    """The expected head: the records of the first and the last entry, and their store times; None: unknown."""
 
     begin_physical: int
     begin_ms: int | None
@@ -19,7 +19,7 @@ class Head(NamedTuple):
 
 
 def head_findings(name: str, header: IndexHeader, head: Head, *, in_use: bool) -> Iterator[Finding]:
-    """Report wrong values in the head.  In a store in use the end changes, so it is not checked."""
+    """Yield findings for wrong values in the head.  In a store in use the end changes, so it is not checked."""
     findings = [
         (BEGIN_PHYSICAL_AT, "begins at", header.begin_physical, head.begin_physical),
         (BEGIN_MS_AT, "begins at the time", header.begin_ms, head.begin_ms),

@@ -1,4 +1,4 @@
-"""Index entries to be added, as columns: a list each, so that C loops run over them."""
+"""Index entries to add, as columns: one list per field, so that C loops run over them."""
 
 from collections.abc import Iterable
 from typing import Self
@@ -26,7 +26,10 @@ class IndexKeys:
         return type(self)(self.hashes[start:stop], self.physicals[start:stop], self.times[start:stop])
 
     def in_log_order(self, below: int | None = None) -> Self:
-        """Sorted by log position, those of one message in their order; `below`: only of records before it."""
+        """Return the entries sorted by log position; those of one message keep their order.
+
+        `below`: only entries of records before this position.
+        """
         rows = zip(self.physicals, self.hashes, self.times, strict=True)
         kept = sorted((row for row in rows if below is None or row[0] < below), key=lambda row: row[0])
         return type(self)((row[1] for row in kept), (row[0] for row in kept), (row[2] for row in kept))

@@ -1,4 +1,4 @@
-"""Index files of a store, oldest first: messages by key."""
+"""The index files of a store, oldest first: messages by key."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -11,7 +11,7 @@ from sandbox.store.config import MessageStoreConfig
 from sandbox.store.disk import Disk
 from sandbox.store.index_file import IndexEntry, IndexFile
 from sandbox.store.index_keys import IndexKeys
-from sandbox.store.index_walk import EntryStep, FileWalk, IndexWalk
+from sandbox.store.index_walk_steps import EntryStep, FileWalk, IndexWalk
 from sandbox.store.mapped_file import MappedFile, MapPool
 from sandbox.store.mapped_file_queue import must_be_directory
 
@@ -24,7 +24,7 @@ HasKey = Callable[[int, str, str], bool]  # physical offset, topic, key: does th
 
 
 class IndexService:
-    """RocketMQ: `IndexService`.  `rolled` is called with a full file and the one after it."""
+    """All index files.  RocketMQ: `IndexService`.  `rolled` is called with a full file and the one after it."""
 
     def __init__(
         self,
@@ -45,9 +45,11 @@ class IndexService:
         self.files: list[IndexFile] = []
 
     def load(self, *, trusted_until_ms: int | None) -> list[str]:
-        """Open existing files.  After a crash, files newer than the checkpoint are deleted; returns their names.
+        """Open existing files and return the names of those that were deleted.
 
-        Raises StoreError where its directory is none.
+        Files of another size than the configured one are always deleted.  After a crash, so are files that are not
+        full or
+        newer than the checkpoint `trusted_until_ms`.  Raises StoreError if a file has the directory's name.
         """
         must_be_directory(self._disk, DIRECTORY)
         deleted: list[str] = []
@@ -71,9 +73,9 @@ class IndexService:
         return deleted
 
     def cut(self, log_end: int) -> int | None:
-        """Delete files with entries of records beyond the log's end, as other records will be stored there.
+        """Delete files with entries beyond the log's end, because other records will be stored at their positions.
 
-        Returns the offset from which the log must be indexed again; None when nothing was deleted.
+        Return the offset from which the log must be indexed again; None if nothing was deleted.
         """
         begin: int | None = None
         while self.files and self.files[-1].end_physical >= log_end:
@@ -94,11 +96,11 @@ class IndexService:
 
     @property
     def end_physical(self) -> int:
-        """Records below are indexed; the one that begins here is indexed again when dispatched again."""
+        """The position of the last indexed record: it is indexed again if it is dispatched again."""
         return self.files[-1].end_physical if self.files else 0
 
     def _next_file(self) -> IndexFile:
-        """A new file after the full one.  Raises StoreFull."""
+        """Create the file after the full one.  Raises StoreFull."""
         before = self.files[-1] if self.files else None
         now_ms = self._clock.now_ms()
         while self._disk.size_of(f"{DIRECTORY}/{(name := stamp(now_ms, self._config.utc_offset_minutes))}") is not None:
@@ -115,7 +117,7 @@ class IndexService:
         return file
 
     def put(self, keys: IndexKeys) -> int:
-        """Add entries in the given order, in as many files as needed; returns how many found room."""
+        """Add entries in the given order, in as many files as needed; return the number that was stored."""
         done, count = 0, len(keys.hashes)
         while done < count:
             file = self.files[-1] if self.files else None
@@ -129,11 +131,11 @@ class IndexService:
         return done
 
     def query(self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int) -> IndexWalk:
-        """The search of a broker: at most 64 offsets, without reading records."""
+        """Search as a broker does: at most 64 offsets, without reading records."""
         return self._walk(topic, key, min(max_count, MAX_FOUND), begin_ms, end_ms, has_key=None)
 
     def walk(self, topic: str, key: str, begin_ms: int, end_ms: int) -> IndexWalk:
-        """The same search with every step kept, and with the records read."""
+        """Search as a broker does and keep every step; records are read to compare their keys."""
         return self._walk(topic, key, MAX_FOUND, begin_ms, end_ms, has_key=self._has_key)
 
     def _walk(
@@ -191,7 +193,7 @@ class IndexService:
         )
 
     def delete_expired(self, log_min_offset: int) -> list[IndexFile]:
-        """Delete files, but not the newest, whose last record is deleted."""
+        """Delete files whose last record is deleted, but never the newest file; return them."""
         deleted: list[IndexFile] = []
         while len(self.files) > 1 and self.files[0].end_physical < log_min_offset:
             deleted.append(self.files.pop(0))
@@ -209,7 +211,7 @@ class IndexService:
 
 
 def _steps(file: IndexFile, key_hash: int, begin_ms: int, end_ms: int) -> Iterable[EntryStep]:
-    """The chain with a verdict on each entry; the last one is the first that is too old."""
+    """Yield the entries of a chain with a verdict on each; the last one is the first that is too old."""
     for entry in file.chain(key_hash):
         at_ms = file.begin_ms + entry.time_diff_s * 1000
         yield EntryStep(*entry[:5], at_ms, entry.previous, _verdict(entry, key_hash, at_ms, begin_ms, end_ms))

@@ -1,4 +1,4 @@
-"""Small tables of a broker on disk: `config/*.json`, each with its earlier state as `.bak`."""
+"""Small tables of a broker on disk: `config/*.json`, each with its previous state as `.bak`."""
 
 import json
 import logging
@@ -21,8 +21,8 @@ WHYS = {
     "missing": "is missing",
     "empty": "is empty",
     "nul_bytes": "holds only NUL bytes",
-    "not_json": "holds no JSON",
-    "not_a_table": "holds JSON that is no such table",
+    "not_json": "is not JSON",
+    "not_a_table": "is JSON, but not the expected table",
     "not_readable": "cannot be opened or read",
 }
 """Faults of a file, as the end of a sentence about it."""
@@ -31,7 +31,10 @@ NOTHING = frozenset({"missing", "empty"})
 
 
 def in_apaches_shape(table: Any) -> bytes:
-    """Sorted, with tabs and without blanks.  (The standard library takes ten times as long.)"""
+    """Return the table as JSON in Apache's form: sorted, with tabs and without blanks.
+
+    The standard library takes ten times as long.
+    """
     data = orjson.dumps(table, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
     depth = 1
     while b"\n" + b"  " * depth in data:  # tables have three or four levels: each level is one pass over all of it
@@ -45,16 +48,17 @@ def in_apaches_shape(table: Any) -> bytes:
 
 
 class Unread(NamedTuple):
-    """A file that holds no table.  `why`: one of WHYS."""
+    """A file without a readable table.  `why`: one of WHYS."""
 
     path: str  # below the store
     why: str
 
 
 class TableRead(NamedTuple):
-    """The outcome of reading a table.  `source`: file, backup, nothing (neither file has content), lost (the file is
-    damaged, and there is no backup) or damaged (neither can be read).  `unread`: the file and its backup, as far as
-    they were tried and hold no table.
+    """The outcome of reading a table.
+
+    `source`: file, backup, nothing (neither file has content), lost (the file is damaged, and there is no backup) or
+    damaged (neither can be read).  `unread`: the file and its backup, as far as they were tried and have no table.
     """
 
     name: str
@@ -63,12 +67,12 @@ class TableRead(NamedTuple):
 
     @property
     def first(self) -> Unread:
-        """The first damaged file, else the first without content.  There is one unless `source` is file."""
+        """The first damaged file, else the first without content.  It exists unless `source` is file."""
         return next((file for file in self.unread if file.why not in NOTHING), self.unread[0])
 
     @property
     def from_outside(self) -> bool:
-        """A file is damaged: no broker of ours leaves it so, not even by a power cut."""
+        """True if a file is damaged: no broker of QueueViz leaves it so, not even after a power cut."""
         return any(file.why not in NOTHING for file in self.unread)
 
     def __str__(self) -> str:
@@ -76,10 +80,10 @@ class TableRead(NamedTuple):
 
 
 class JsonFile:
-    """One table.  RocketMQ: `ConfigManager` (spec store-format 10).
+    """One table and its backup.  RocketMQ: `ConfigManager` (spec store-format 10).
 
-    Reads fastjson's output; writes valid JSON, which fastjson reads too.  A reader finds the old or the new state at
-    any time: the old one is copied first.
+    Reads fastjson's output; writes valid JSON, which fastjson reads too.  The previous state is copied before a
+    write, so a reader finds the old or the new state at any time.
     """
 
     def __init__(self, disk: Disk, name: str) -> None:
@@ -88,11 +92,11 @@ class JsonFile:
         self.path = path_of(name)
 
     def load(self, take: Callable[[Any], None]) -> TableRead:
-        """Call `take` with the table; with that of the backup where the file has none or `take` refuses it.
+        """Call `take` with the table of the file, or of the backup if the file has none or `take` refuses it.
 
-        `take` raises ValueError, TypeError, KeyError or AttributeError for anything but such a table, and then has
-        changed nothing.  It is not called where nothing is stored.  As `ConfigManager.load` in RocketMQ 4.9.8: a
-        missing or empty file is no fault, and a damaged one without a backup counts as an empty table; the broker
+        `take` raises ValueError, TypeError, KeyError or AttributeError for anything but such a table, and then must
+        have changed nothing.  It is not called if nothing is stored.  As `ConfigManager.load` in RocketMQ 4.9.8: a
+        missing or empty file is no fault, and a damaged one without a backup counts as an empty table.  The broker
         refuses to start only if the backup is damaged.  A file of blanks is an empty table, without the backup.
         """
         unread: list[Unread] = []
@@ -106,9 +110,9 @@ class JsonFile:
         return TableRead(self.name, source, tuple(unread))
 
     def read(self) -> Any | None:
-        """The table; that of the backup when the file has none; None when nothing is stored.
+        """Return the table, or that of the backup if the file has none; None if nothing is stored.
 
-        Raises TablesDamaged when what is stored cannot be read.
+        Raises TablesDamaged if the stored table cannot be read.
         """
         content: list[Any] = []
         read = self.load(content.append)
@@ -117,7 +121,7 @@ class JsonFile:
         return content[0] if content else None
 
     def put_aside(self) -> tuple[str, ...]:
-        """Rename the file and its backup, so that the table is empty; returns their new paths.  Nothing is deleted."""
+        """Rename the file and its backup, so that the table is empty; return their new paths.  Nothing is deleted."""
         kept = []
         for path in (self.path, f"{self.path}{BACKUP}"):
             if self._disk.is_file(path):
@@ -126,7 +130,7 @@ class JsonFile:
         return tuple(kept)
 
     def write(self, table: Any) -> bool:
-        """Replace the table; False when it is the same text as before.  Raises StoreFull."""
+        """Replace the table; return False if its text is unchanged.  Raises StoreFull."""
         data = in_apaches_shape(table)
         before = self._disk.read(self.path)
         if before == data:
@@ -138,7 +142,7 @@ class JsonFile:
         return True
 
     def _taken(self, path: str, take: Callable[[Any], None]) -> str | None:
-        """None, or why the file has no table: one of WHYS."""
+        """Give the table in one file to `take`; return None, or one of WHYS if the file has no such table."""
         try:
             data = self._disk.read(path)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""One file of fixed size, mapped into memory while it is used."""
+"""A file of fixed size, mapped into memory while it is in use."""
 
 from sandbox.store.disk import Disk, Mapped
 
@@ -10,15 +10,15 @@ _ZEROS = bytes(64 * 1024)
 
 
 def file_name(offset: int) -> str:
-    """The offset of a file's first byte, in 20 digits (spec store-format 1)."""
+    """Return the name of a file: the offset of its first byte in 20 digits (spec store-format 1)."""
     return f"{offset:020d}"
 
 
 class MappedFile:
     """A file that starts at `base` of a continuous sequence.  RocketMQ: `MappedFile`.
 
-    `view` is None while it is not mapped: use `pool.view(file)` then.  Bytes below `wrote` have content, bytes below
-    `flushed` survive a power cut.  Beyond `reserved` nothing may be written to `view` before `pool.reserve`.
+    `view` is None while the file is not mapped: then use `pool.view(file)`.  Bytes below `wrote` have content, bytes
+    below `flushed` survive a power cut.  Beyond `reserved` nothing may be written to `view` before `pool.reserve`.
     """
 
     __slots__ = (
@@ -79,7 +79,10 @@ class MapPool:
         return len(self._files)
 
     def view(self, file: MappedFile) -> memoryview:
-        """The bytes of a file.  Not to be kept beyond the next call here.  Raises StoreFull."""
+        """Return the bytes of a file, mapped if necessary.  Raises StoreFull.
+
+        Do not keep them beyond the next call of the pool.
+        """
         file.used = True
         if file.view is not None:
             return file.view
@@ -96,9 +99,9 @@ class MapPool:
         return file.view
 
     def reserve(self, file: MappedFile, start: int, end: int) -> None:
-        """Allocate `start` to `end`, and more with it.  Raises StoreFull.
+        """Allocate `start` to `end` and some more.  Raises StoreFull.
 
-        In steps, as a call costs 10 µs; not the whole file, as most sandboxes never fill it.
+        It allocates in steps, as a call costs 10 µs, and not the whole file, as most sandboxes never fill it.
         """
         if end <= file.reserved:
             return

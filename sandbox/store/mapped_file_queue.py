@@ -10,7 +10,7 @@ log = logging.getLogger(__name__)
 
 
 def must_be_directory(disk: Disk, path: str) -> None:
-    """Raises StoreError where a file has the directory's name: treated as an empty directory it would look healthy."""
+    """Raise StoreError if a file has the directory's name: it would look like a healthy empty directory."""
     if disk.is_file(path):
         raise StoreError(f"{path} is a file, and has to be a directory")
 
@@ -18,7 +18,7 @@ def must_be_directory(disk: Disk, path: str) -> None:
 class MappedFileQueue:
     """The files of one directory in order.  RocketMQ: `MappedFileQueue`.
 
-    The file of an offset is found by division, as names are multiples of the size.
+    A division finds the file of an offset, as names are multiples of the size.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class MappedFileQueue:
         self.files: list[MappedFile] = []
 
     def load(self) -> None:
-        """Open existing files, as full.  Raises StoreError for a file of another size, or in the directory's place."""
+        """Open existing files as full.  Raises StoreError for a file of another size, or with the directory's name."""
         must_be_directory(self.disk, self.directory)
         names = [name for name in self.disk.names(self.directory) if len(name) == 20 and name.isdigit()]
         for name in names:
@@ -63,7 +63,7 @@ class MappedFileQueue:
 
     @property
     def flushed_offset(self) -> int:
-        """Everything below survives a power cut; files are flushed in order."""
+        """The offset below which everything survives a power cut; files are flushed in order."""
         offset = self.max_offset
         for file in reversed(self.files):
             if file.flushed >= file.wrote:
@@ -72,9 +72,9 @@ class MappedFileQueue:
         return offset
 
     def create(self, at_offset: int, room: int) -> MappedFile:
-        """The file that contains `at_offset`, after all others, with `room` bytes allocated there.
+        """Create and return the file that contains `at_offset`, after all others, with `room` bytes allocated there.
 
-        Raises StoreFull, and then there is no such file.
+        Raises StoreFull, and then the file does not exist.
         """
         at = at_offset % self.file_bytes
         file = MappedFile(self.directory, at_offset - at, self.file_bytes, large_pages=self.large_pages)
@@ -89,12 +89,12 @@ class MappedFileQueue:
         return file
 
     def seal(self, file: MappedFile, now_ms: int) -> None:
-        """No more writes to this file; retention counts from now."""
+        """Set the file's time to now: it is complete, and retention counts from now."""
         file.modified_ms = now_ms
         self.disk.set_modified_ms(file.path, now_ms)
 
     def find(self, offset: int) -> MappedFile | None:
-        """The file that contains `offset`, written there or not."""
+        """Return the file that contains `offset`, written or not; None without one."""
         if not self.files or offset < self.files[0].base:
             return None
         index = (offset - self.files[0].base) // self.file_bytes
@@ -106,7 +106,7 @@ class MappedFileQueue:
         return None
 
     def read(self, offset: int, size: int) -> bytes | None:
-        """A copy of written bytes within one file; None when they are not all there."""
+        """Return a copy of written bytes within one file; None if they are not all written."""
         file = self.find(offset)
         if file is None:
             return None
@@ -116,7 +116,7 @@ class MappedFileQueue:
         return bytes(self.pool.view(file)[at : at + size])
 
     def truncate(self, offset: int) -> int:
-        """Remove everything from `offset` on; returns how many written bytes that were.
+        """Remove everything from `offset` on; return the number of written bytes removed.
 
         Removed bytes inside a file become zeros, so that a later recovery cannot read them as new (RocketMQ leaves
         them).

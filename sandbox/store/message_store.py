@@ -45,13 +45,13 @@ _NO_MESSAGES = InboundBatch("", 0, (), (), (), 0, 0, b"")
 
 
 class MessageStore:
-    """One broker's messages.  RocketMQ: `DefaultMessageStore`.
+    """The messages of one broker.  RocketMQ: `DefaultMessageStore`.
 
-    A put is in the log at once and has its queue offset; readers see it after `dispatch`, which the broker calls once
-    per turn.  Life cycle: `load`, `start`, then `close` or `crash`.
+    A put is in the log at once and has its queue offset; readers see it after `dispatch`, which the broker calls
+    once per turn.  Life cycle: `load`, `start`, then `close` or `crash`.
 
-    With a `broker_id` above 0 it is a slave's: it takes no puts, its log comes from the master by `append_replica`, and
-    the events of what it dispatches were written by the master.
+    With a `broker_id` above 0 it is a slave's store: it takes no puts, and its log comes from the master by
+    `append_replica`.  The master has written the events of the messages that a slave dispatches.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class MessageStore:
     # Life cycle.
 
     def load(self) -> RecoveryReport:
-        """Take the lock and repair the files.  Raises Locked, StoreError, StoreFull."""
+        """Lock the store, repair its files and return the report.  Raises Locked, StoreError, StoreFull."""
         self._lock = self.disk.lock(LOCK_FILE)
         try:
             self.recovered = report = self._load()
@@ -182,7 +182,7 @@ class MessageStore:
         self.ha.start()
 
     def close(self) -> None:
-        """Stop cleanly: all puts are dispatched and flushed.  Raises OSError when that fails."""
+        """Stop cleanly: dispatch and flush all puts.  Raises OSError if that fails."""
         if not self._writer.opened:
             return
         self.dispatch()
@@ -219,11 +219,11 @@ class MessageStore:
     # Writing.
 
     def put_message(self, m: InboundMessage) -> PutResult:
-        """Append, and assign a queue offset.  Readers see it after `dispatch`."""
+        """Append a message and assign its queue offset.  Readers see it after `dispatch`."""
         return self._writer.put(m)
 
     def put_quietly(self, m: InboundMessage) -> PutResult:
-        """`put_message` for messages of the broker itself: no client waits for an answer."""
+        """Append a message of the broker itself, as `put_message` does: no client waits for an answer."""
         result = self.put_message(m)
         if result.physical_offset >= 0:
             self.unanswered.add(result.offsets, self.flushed_offset)
@@ -234,7 +234,7 @@ class MessageStore:
         return self._writer.put_batch(InboundBatch.of(batch) if batch else _NO_MESSAGES)
 
     def put_batch(self, batch: InboundBatch) -> PutResult:
-        """`put_messages`, for messages given as columns."""
+        """Append a batch given as columns, as `put_messages` does."""
         return self._writer.put_batch(batch)
 
     def dispatch(self) -> None:
@@ -249,11 +249,11 @@ class MessageStore:
             self.stats.settle()
 
     def when_flushed(self, physical_end: int, done: Callable[[bool], None]) -> None:
-        """Call `done(True)` once the log is durable up to there, `done(False)` after the sync flush timeout."""
+        """Call `done(True)` once the log is durable up to `physical_end`, `done(False)` after the flush timeout."""
         self.flush.when_flushed(physical_end, done)
 
     def append_replica(self, physical_offset: int, data: bytes) -> bool:
-        """Write a master's bytes; `dispatch` makes them readable.  False: not the next bytes, or no room."""
+        """Write a master's bytes, readable after `dispatch`.  False: they are not the next bytes, or do not fit."""
         if not self._writer.opened:
             return False
         first = not self.log.files.files
@@ -271,7 +271,7 @@ class MessageStore:
     def get_message(
         self, topic: str, queue_id: int, offset: int, max_messages: int, message_filter: MessageFilter | None
     ) -> GetResult:
-        """The result of a pull from `offset` (spec broker-behaviour 3.2), as a master answers it."""
+        """Return the result of a pull from `offset`, as a master answers it (spec broker-behaviour 3.2)."""
         return self._reader.get(topic, queue_id, offset, max_messages, message_filter)
 
     def min_offset(self, topic: str, queue_id: int) -> int:
@@ -279,12 +279,12 @@ class MessageStore:
         return queue.min_offset if queue else 0
 
     def max_offset(self, topic: str, queue_id: int) -> int:
-        """The offset of the next message, as far as dispatched."""
+        """Return the queue offset of the next message, as far as dispatched."""
         queue = self._queues.get((topic, queue_id))
         return queue.max_offset if queue else 0
 
     def offset_by_time(self, topic: str, queue_id: int, at_ms: int) -> int:
-        """The message stored nearest to `at_ms`, as 4.9 finds it (spec broker-behaviour 7)."""
+        """Return the offset of the message stored nearest to `at_ms`, as in RocketMQ 4.9 (spec broker-behaviour 7)."""
         return self._reader.offset_by_time(topic, queue_id, at_ms)
 
     def store_time(self, topic: str, queue_id: int, queue_offset: int) -> int | None:
@@ -295,7 +295,7 @@ class MessageStore:
         return self.store_time(topic, queue_id, self.min_offset(topic, queue_id))
 
     def read(self, physical_offset: int) -> bytes | None:
-        """One whole record; None when none begins there (any more)."""
+        """Return the whole record at a log position, or None if none begins there or it is deleted."""
         return self.log.read_record(physical_offset)
 
     def read_message(self, physical_offset: int) -> StoredMessage | None:
@@ -310,12 +310,12 @@ class MessageStore:
         return queue.unit(queue_offset) if queue else None
 
     def first_in_memory(self, topic: str, queue_id: int) -> bool:
-        """Return whether offset 0 counts as in memory: within 40 % of memory of the log's end, or missing."""
+        """Return True if queue offset 0 counts as in memory: within 40 % of memory of the log's end, or missing."""
         unit = self.unit(topic, queue_id, 0)
         return unit is None or not self._reader.on_disk(unit.physical_offset)
 
     def query(self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int) -> QueryResult:
-        """Records found by key, ascending, with those of other keys of the same hash, which the client drops."""
+        """Return records by key, ascending, with those of other keys of the same hash, which the client drops."""
         last_ms = end_ms
         last_update = (0, 0)
         for _ in range(_QUERY_ROUNDS):
@@ -336,7 +336,7 @@ class MessageStore:
     # Other methods.
 
     def queue(self, topic: str, queue_id: int) -> ConsumeQueue:
-        """The queue, created if missing."""
+        """Return the queue, created if missing."""
         queue = self._queues.get((topic, queue_id))
         if queue is None:
             directory = f"{consume_queue.DIRECTORY}/{topic}/{queue_id}"
@@ -345,7 +345,7 @@ class MessageStore:
         return queue
 
     def queues(self) -> Iterable[tuple[str, int]]:
-        """Every queue that has or had a message, sorted."""
+        """Return every queue that has or had a message, sorted."""
         return sorted(self._queues)
 
     @property
@@ -362,7 +362,7 @@ class MessageStore:
 
     @property
     def replicated_offset(self) -> int | None:
-        """The log's end at some slave; None: no report to this process yet."""
+        """The log's end at some slave, or None without a report to this process."""
         return self.ha.replicated_offset
 
     @property
@@ -398,7 +398,7 @@ class MessageStore:
         return JsonFile(self.disk, name)
 
     def _look_around(self) -> None:
-        """Every ten seconds: release what was not used, retry what found no room."""
+        """Every ten seconds: release unused files, and retry a dispatch that found no space."""
         self.pool.rest()
         self.reput.rest()
         if self._writer.opened:
@@ -423,7 +423,7 @@ class MessageStore:
         return key in message.properties.get("KEYS", "").split(" ") or message.properties.get("UNIQ_KEY") == key
 
     def _set_failing(self, what: str, broken: bool) -> None:
-        """A flush failed, or a dispatch found no room: no puts until it works again."""
+        """Mark a part as failing or working: after a failed flush, or a dispatch without space, puts are refused."""
         (self._broken.add if broken else self._broken.discard)(what)
         failing = bool(self._broken)
         if failing != self._writer.failing:

@@ -1,4 +1,4 @@
-"""When a put is as safe as configured."""
+"""The confirmation of a put once it is as safe as configured."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ case.
 
 
 class PutSafety:
-    """Waits for the disk and for a slave together; when both fail, the slave's status counts.
+    """The wait of a put for the disk and for a slave together; if both fail, the slave's status counts.
 
     RocketMQ: the two futures of `CommitLog.asyncPutMessage`.
     """
@@ -26,7 +26,7 @@ class PutSafety:
         self.waits = self._sync_flush or role == SYNC_MASTER  # else every put is answered at once
 
     def when_safe(self, physical_end: int, done: Done) -> None:
-        """Call `done` once the log up to there is safe, at a timeout, or when no slave is available."""
+        """Call `done` with the status once the log is safe up to `physical_end`, at a timeout, or without a slave."""
         on_disk: list[PutMessageStatus] = []
         at_slave: list[PutMessageStatus] = []
 

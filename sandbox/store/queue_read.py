@@ -1,4 +1,4 @@
-"""Reads of a queue: messages for a pull, offset by time."""
+"""Reads of a consume queue: messages for a pull, offset by time."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ _SCAN_BYTES = 16_000  # of queue entries in one read, or 20 per requested messag
 
 
 class QueueReader:
-    """RocketMQ: `DefaultMessageStore.getMessage`, `ConsumeQueue.getOffsetInQueueByTime`."""
+    """Reads of all queues.  RocketMQ: `DefaultMessageStore.getMessage`, `ConsumeQueue.getOffsetInQueueByTime`."""
 
     def __init__(
         self, config: MessageStoreConfig, log: CommitLog, queues: Mapping[tuple[str, int], ConsumeQueue]
@@ -27,13 +27,13 @@ class QueueReader:
         self._in_memory_bytes = config.in_memory_bytes
 
     def on_disk(self, physical_offset: int) -> bool:
-        """Return whether a record is so far behind the log's end that RocketMQ assumes it is swapped out."""
+        """Return True if a record is so far behind the log's end that RocketMQ assumes it is swapped out."""
         return self._log.max_offset - physical_offset > self._in_memory_bytes
 
     def get(
         self, topic: str, queue_id: int, offset: int, max_messages: int, message_filter: MessageFilter | None
     ) -> GetResult:
-        """One row of the table in spec broker-behaviour 3.2."""
+        """Return the result of a pull: one row of the table in spec broker-behaviour 3.2."""
         queue = self._queues.get((topic, queue_id))
         if queue is None or queue.max_offset == 0:
             return GetResult(GetMessageStatus.NO_MESSAGE_IN_QUEUE, 0, 0, 0)
@@ -65,9 +65,10 @@ class QueueReader:
         )
 
     def offset_by_time(self, topic: str, queue_id: int, at_ms: int) -> int:
-        """The nearest message in the file whose last change is not before `at_ms`; 0 for an unknown queue.
+        """Return the offset of the message nearest to `at_ms`, or 0 for an unknown queue.
 
-        Between two messages the nearer wins, the earlier one at equal distance.
+        The search is in the first file whose last change is not before `at_ms`.  Between two messages the nearer
+        wins, the earlier one at equal distance.
         """
         queue = self._queues.get((topic, queue_id))
         if queue is None or not queue.files.files:
@@ -82,7 +83,7 @@ class QueueReader:
         return max(0, file.base + position) // UNIT_BYTES
 
     def _search(self, queue: ConsumeQueue, file: MappedFile, at_ms: int) -> int | None:
-        """Position in the file; -1 without a comparable entry; None when a store time cannot be read."""
+        """Return the byte position in the file; -1 without a comparable entry, None if a store time cannot be read."""
         units = list(iter_units(bytes(queue.files.pool.view(file)[: file.wrote])))
         low = max(0, queue.min_offset - file.base // UNIT_BYTES)
         high = len(units) - 1
@@ -177,7 +178,7 @@ class _Scan:
         self.scanned = len(units) // UNIT_BYTES
 
     def _full(self, size: int, *, cold: bool) -> bool:
-        """Return whether the batch ends before a record of `size`; called once it is not empty."""
+        """Return True if the batch ends before a record of `size`; call it once the batch is not empty."""
         if self.count >= self._max_messages:
             return True
         if cold:
@@ -187,7 +188,7 @@ class _Scan:
         return self._bytes + size > most or self.count >= count
 
     def _wants(self, data: bytes) -> bool:
-        """Apply the filter to the record itself."""
+        """Return True if the filter matches the properties in the record."""
         result = record.examine(data, 0, len(data), check_crc=False)
         if not isinstance(result, record.Layout) or self._by_properties is None:
             return False
@@ -195,5 +196,5 @@ class _Scan:
 
 
 def _int(tags_code: int) -> int:
-    """Java's `(int) tagsCode`."""
+    """Return Java's `(int) tagsCode`."""
     return tags_code if -0x8000_0000 <= tags_code < 0x8000_0000 else (tags_code + 0x8000_0000) % (1 << 32) - 0x8000_0000

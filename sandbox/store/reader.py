@@ -1,8 +1,8 @@
-"""Reads a store directory without owning it: ours or Apache's, closed or in use.
+"""A reader of a store directory that it does not own: QueueViz's or Apache's, closed or in use.
 
-Uses the standard library only, so that it can be sent to Spark's executors.  Nothing is written, no lock is taken.  A
-record counts if it contains its own position, a queue entry if its record exists, and no byte beyond.  File sizes are
-read from the files, so no configuration is needed.
+It uses the standard library only, so that it can be sent to Spark's executors.  It writes nothing and acquires no
+lock.  A record counts if it contains its own position, a queue entry if its record exists.  No byte beyond them
+counts.  File sizes are read from the files, so no configuration is needed.
 """
 
 import os
@@ -31,7 +31,10 @@ _LOCKS = "/proc/locks"
 
 
 class Checkpoint(NamedTuple):
-    """Store times of the last messages flushed to log, queues and full index files; 0: none (spec store-format 6)."""
+    """The store times of the last messages flushed to log, queues and full index files.
+
+    0: none (spec store-format 6).
+    """
 
     log_ms: int
     queues_ms: int
@@ -39,14 +42,17 @@ class Checkpoint(NamedTuple):
 
 
 class LockState(NamedTuple):
-    """`present`: the file exists.  `holder`: the process that has it locked, 0 for none, None if unknown."""
+    """The state of the lock file.
+
+    `present`: the file exists.  `holder`: id of the process that has it locked, 0 for none, None if unknown.
+    """
 
     present: bool
     holder: int | None
 
 
 class KeyQueryResult(NamedTuple):
-    """The answer to QUERY_MESSAGE, with hash collisions as on a broker.  Times are 0 when nothing was found."""
+    """The answer to QUERY_MESSAGE, with hash collisions as on a broker.  Times are 0 without a match."""
 
     messages: list[StoredMessage]
     last_update_ms: int
@@ -54,7 +60,7 @@ class KeyQueryResult(NamedTuple):
 
 
 class StoreReader:
-    """All parts of a store directory.  Raises StoreError when the directory is none.
+    """Reader of all parts of a store directory.  Raises StoreError if the directory is not a store.
 
     `index_slots` is needed only for index files of an unknown size with very few entries.
     """
@@ -84,12 +90,12 @@ class StoreReader:
         return self.log.min_offset
 
     def max_physical_offset(self) -> int:
-        """The end of the last complete record.  Lists all files again."""
+        """Return the end of the last complete record, after listing all files again."""
         self.log.run.refresh()
         return self.log.end_after(self._last_queued_end())
 
     def records(self, start: int | None = None) -> Iterator[StoredMessage]:
-        """Every record of the log from `start` in arrival order, also those in no queue, up to an invalid one."""
+        """Yield every record of the log from `start` in arrival order, also those in no queue, up to an invalid one."""
         self.log.run.refresh()
         with suppress(CorruptRecord):  # a topic that is not UTF-8
             for item in self.log.walk(start):
@@ -97,19 +103,19 @@ class StoreReader:
                     yield item.message()
 
     def message_at(self, physical_offset: int) -> StoredMessage | None:
-        """The message of an offset message id; None where no record begins."""
+        """Return the message at the position of an offset message id; None if no record begins there."""
         return self.log.message(physical_offset)
 
     # Queues.
 
     def queues(self) -> list[tuple[str, int]]:
-        """Every topic and queue id that has a directory, sorted."""
+        """Return every topic and queue id that has a directory, sorted."""
         queues, odd = queues_in(self.root)
         _must_be_readable(odd)
         return queues
 
     def queue(self, topic: str, queue_id: int) -> ConsumeQueueReader:
-        """The queue; an empty one if it has no files."""
+        """Return the queue; an empty one if it has no files."""
         queue = self._queues.get((topic, queue_id))
         if queue is None:
             run = FileRun(self.root / "consumequeue" / topic / str(queue_id), self._opened)
@@ -126,12 +132,18 @@ class StoreReader:
         return self.queue(topic, queue_id).max_offset()
 
     def read(self, topic: str, queue_id: int, start: int, stop: int) -> Iterator[StoredMessage]:
-        """Messages of one queue with offsets in [start, stop), in order; those deleted from the log are left out."""
+        """Yield messages of one queue with offsets in `[start, stop)`, in order.
+
+        Those deleted from the log are left out.
+        """
         for _, message in self.read_units(topic, queue_id, start, stop):
             yield message
 
     def read_units(self, topic: str, queue_id: int, start: int, stop: int) -> Iterator[tuple[QueueUnit, StoredMessage]]:
-        """The same with the entry of each message: its tags code is a delivery time in SCHEDULE_TOPIC_XXXX."""
+        """Yield the same messages, each with its queue entry.
+
+        The tags code of an entry is a delivery time in SCHEDULE_TOPIC_XXXX.
+        """
         self.log.run.refresh()
         queue = self.queue(topic, queue_id)
         for at, unit in queue.units(start, min(stop, queue.max_offset())):
@@ -140,10 +152,10 @@ class StoreReader:
                 yield unit, message
 
     def offset_by_time(self, topic: str, queue_id: int, at_ms: int) -> int:
-        """The message stored nearest to `at_ms`, as `searchOffset` finds it within one file (spec observed 1.2.2).
+        """Return the queue offset of the message stored nearest to `at_ms`.
 
-        A broker with several files chooses one by its modification time, which a copy does not keep; here all files
-        count as one.
+        `searchOffset` finds it in the same way within one file (spec observed 1.2.2).  A broker with several files
+        chooses one by its modification time, which a copy does not keep; here all files count as one.
         """
         queue = self.queue(topic, queue_id)
         low, high = self.min_offset(topic, queue_id), queue.max_offset() - 1
@@ -168,11 +180,14 @@ class StoreReader:
     # Index.
 
     def index_files(self) -> list[IndexFileReader]:
-        """All index files, oldest first."""
+        """Return all index files, oldest first."""
         return index_files(self.root / "index", self._opened, self._index_slots)
 
     def query(self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int) -> KeyQueryResult:
-        """Messages by key, in order of arrival.  RocketMQ: `DefaultMessageStore.queryMessage` (spec store-format 5)."""
+        """Return messages by key, in order of arrival.
+
+        RocketMQ: `DefaultMessageStore.queryMessage` (spec store-format 5).
+        """
         files, key_hash = self.index_files(), key_hash_of(topic, key)
         last_update_ms = last_update_physical = 0
         for _ in range(QUERY_ROUNDS):
@@ -191,8 +206,9 @@ class StoreReader:
     # Other files.
 
     def config(self, name: str) -> Any:
-        """The value in `config/<name>.json`, or in its `.bak` if the file is missing, empty or broken; None without
-        either.
+        """Return the value in `config/<name>.json`, or in its `.bak` if the file is missing, empty or broken.
+
+        None without either.
         """
         for path in (self.root / path_of(name), self.root / f"{path_of(name)}{BACKUP}"):
             data = small_file(path)
@@ -201,12 +217,12 @@ class StoreReader:
                     return value_in(data)
         return None
 
-    def topics(self) -> dict[str, dict[str, Any]]:
-        """Topic configurations by name."""
+    def topics(self) -> dict[str, dict[str, object]]:
+        """Return the topic configurations by name."""
         return _table(self.config(TOPICS), "topicConfigTable")
 
     def consumer_offsets(self) -> dict[tuple[str, str], dict[int, int]]:
-        """The next offset of each queue by (topic, group)."""
+        """Return the next offset of each queue by (topic, group)."""
         table: dict[tuple[str, str], dict[int, int]] = {}
         for name, offsets in _table(self.config(CONSUMER_OFFSETS), "offsetTable").items():
             topic, mark, group = name.partition("@")
@@ -215,7 +231,7 @@ class StoreReader:
         return table
 
     def delay_offsets(self) -> dict[int, int]:
-        """The next offset to deliver by delay level; level n is queue n - 1 of SCHEDULE_TOPIC_XXXX."""
+        """Return the next offset to deliver by delay level; level n is queue n - 1 of SCHEDULE_TOPIC_XXXX."""
         return _numbers(_table(self.config(DELAY_OFFSETS), "offsetTable"))
 
     def checkpoint(self) -> Checkpoint | None:
@@ -226,11 +242,14 @@ class StoreReader:
 
     @property
     def aborted(self) -> bool:
-        """The abort file exists: the store is open now, or was not closed."""
+        """True if the abort file exists: the store is open now, or was not closed."""
         return (self.root / "abort").exists()
 
     def lock(self) -> LockState:
-        """Read from the kernel's list, because opening and closing the file would release a lock of our own process."""
+        """Return the state of the lock file, read from the kernel's list of locks.
+
+        Opening and closing the file itself would release a lock of our own process.
+        """
         try:
             status = (self.root / "lock").stat()
         except FileNotFoundError:
@@ -245,7 +264,7 @@ class StoreReader:
         return LockState(present=True, holder=holders[0] if holders else 0)
 
     def _last_queued_end(self) -> int:
-        """End of the newest record in a queue; the log's start if there is none."""
+        """Return the end of the newest record in a queue; the log's start without one."""
         end = self.log.min_offset
         for topic, queue_id in self.queues():
             queue = self.queue(topic, queue_id)
@@ -264,7 +283,7 @@ def _must_be_store(root: Path) -> None:
 
 
 def _must_be_readable(odd: list[Odd]) -> None:
-    """Unknown files are ignored, but an unreadable one may be part of the store."""
+    """Raise StoreError if a file cannot be read, because it may be part of the store.  Unknown files are ignored."""
     for entry in odd:
         if entry.denied:
             raise StoreError(f"{entry.path} cannot be read: permission denied")
@@ -275,5 +294,5 @@ def _table(config: Any, name: str) -> dict[str, Any]:
     return table if isinstance(table, dict) else {}
 
 
-def _numbers(table: dict[str, Any]) -> dict[int, int]:
+def _numbers(table: dict[str, object]) -> dict[int, int]:
     return {int(key): value for key, value in table.items() if key.isdecimal() and isinstance(value, int)}

@@ -1,6 +1,6 @@
-"""Reads files of a store in use: sizes are read from the files, and any file may be deleted meanwhile.
+"""Reads of files of a store in use: sizes come from the files, and any file may be deleted in between.
 
-Read with `pread`, not mapped: a file truncated by its owner then ends early instead of ending the process.
+Files are read with `pread` and not mapped: a file truncated by its owner then ends early instead of ending the process.
 """
 
 import os
@@ -15,14 +15,14 @@ MAX_OPEN_FILES = 16  # per reader, least recently used first out
 
 
 class OpenFiles:
-    """A few open descriptors, shared by everything that reads one store."""
+    """A few open descriptors, shared by all readers of one store."""
 
     def __init__(self, limit: int = MAX_OPEN_FILES) -> None:
         self._limit = limit
         self._descriptors: OrderedDict[str, int] = OrderedDict()
 
     def read(self, path: str, count: int, at: int) -> bytes:
-        """Up to `count` bytes; fewer at the file's end, none when the file is gone."""
+        """Return up to `count` bytes from `at` on; fewer at the file's end, none if the file is deleted."""
         descriptor = self._descriptors.get(path)
         if descriptor is None:
             try:
@@ -74,7 +74,7 @@ class FileRun:
 
     @property
     def end(self) -> int:
-        """End of the last file; most of it may be unused."""
+        """The end of the last file; most of that file may be unused."""
         return self.files[-1].end if self.files else 0
 
     def find(self, position: int) -> StoreFile | None:
@@ -86,7 +86,7 @@ class FileRun:
         return self.files[index] if index < len(self.files) else None
 
     def read(self, position: int, count: int) -> bytes:
-        """Up to `count` bytes from one file; fewer where it ends, none where there is no file."""
+        """Return up to `count` bytes from one file; fewer where the file ends, none without a file."""
         file = self.find(position)
         if file is None:
             return b""

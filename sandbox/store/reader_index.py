@@ -1,4 +1,4 @@
-"""Reads index files without owning them (spec store-format 5)."""
+"""Reads of index files that the reader does not own (spec store-format 5)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +31,7 @@ _MAX_GUESSES = 100_000
 
 
 class IndexHeader(NamedTuple):
-    """The first 40 bytes.  `index_count` is one more than the number of entries."""
+    """The header, the first 40 bytes.  `index_count` is one more than the number of entries."""
 
     begin_ms: int
     end_ms: int
@@ -51,7 +51,10 @@ class IndexEntry(NamedTuple):
 
 
 class IndexFileReader:
-    """One index file.  It does not store its number of slots: known sizes are tried first, then the entries decide."""
+    """One index file.
+
+    The file does not store its number of slots: known sizes are tried first, then the entries decide.
+    """
 
     def __init__(self, path: Path, size_bytes: int, opened: OpenFiles, slots: int | None = None) -> None:
         self.path = path
@@ -71,14 +74,14 @@ class IndexFileReader:
         return IndexHeader._make(_HEADER.unpack(data)) if len(data) == HEADER_BYTES else IndexHeader(0, 0, 0, 0, 0, 1)
 
     def is_miscounted(self) -> bool:
-        """Its header counts entries beyond the file, or none though slots point to some."""
+        """Return True if the header counts entries beyond the file, or none though slots point to some."""
         count = self.header_as_it_stands().index_count
         if count < 0 or self.slots <= 1:
             return count < 0
         return count > self.entries or (count <= 1 and next(self.used_slots(), None) is not None)
 
     def header_fault(self) -> Finding | None:
-        """Why its entries cannot be read, in a store that is not in use."""
+        """Return the finding why the entries cannot be read in a store that is not in use, or None."""
         where = f"index/{self.name}"
         if self.size_bytes < HEADER_BYTES:
             return finding("file_sizes", where, self.size_bytes, "the file ends within its header")
@@ -93,7 +96,10 @@ class IndexFileReader:
         return None
 
     def counts_from(self, before: IndexHeader) -> bool:
-        """A file's first entry counts its seconds from the end of the file before, also when that one is deleted."""
+        """Return True if the first entry counts its seconds from the end of the file `before`.
+
+        An entry does so also when that file is deleted.
+        """
         first, began_ms = self.entry(1), self.header().begin_ms
         return first is None or first.time_diff_s == min(max(0, began_ms - before.end_ms) // 1_000, MAX_SECONDS)
 
@@ -109,7 +115,7 @@ class IndexFileReader:
         return HEADER_BYTES + self.slots * SLOT_BYTES + number * ENTRY_BYTES
 
     def all_entries(self, count: int | None = None) -> Iterator[tuple[int, IndexEntry]]:
-        """Number and entry, oldest first, for numbers below `count`; entry 0 is never used."""
+        """Yield number and entry, oldest first, for numbers below `count`; entry 0 is never used."""
         number, count = 1, count or self.header().index_count
         while number < count:
             data = self._opened.read(str(self.path), _ENTRIES_AT_ONCE * ENTRY_BYTES, self.entry_position(number))
@@ -121,7 +127,7 @@ class IndexFileReader:
                 number += 1
 
     def used_slots(self) -> Iterator[tuple[int, int]]:
-        """Every slot with an entry, and the entry's number."""
+        """Yield the number of every slot with an entry, and the entry's number."""
         for first in range(0, self.slots, _SLOTS_AT_ONCE):
             count = min(_SLOTS_AT_ONCE, self.slots - first)
             data = self._opened.read(str(self.path), count * SLOT_BYTES, HEADER_BYTES + first * SLOT_BYTES)
@@ -132,7 +138,10 @@ class IndexFileReader:
                     yield number, value
 
     def chain(self, key_hash: int) -> Iterator[tuple[int, IndexEntry]]:
-        """Entries of the key's slot, newest first.  Numbers must decrease, so a broken chain ends."""
+        """Yield the numbers and entries of the key's slot, newest first.
+
+        Numbers must decrease, so a broken chain ends.
+        """
         # including the count: a file in use counts its newest entry last
         count, number = self.header().index_count, self.slot(key_hash % self.slots)
         while 0 < number <= count and (entry := self.entry(number)) is not None:
@@ -142,7 +151,7 @@ class IndexFileReader:
             number = entry.previous
 
     def find(self, key_hash: int, room: int, begin_ms: int, end_ms: int) -> list[int]:
-        """Physical offsets of at most `room` entries with this hash in this time, newest first."""
+        """Return the physical offsets of at most `room` entries with this hash in this time, newest first."""
         file_begin_ms = self.header().begin_ms
         offsets: list[int] = []
         for _, entry in self.chain(key_hash):
@@ -174,7 +183,10 @@ class IndexFileReader:
             yield from range(first, min(room // SLOT_BYTES, first + 5 * _MAX_GUESSES), 5)
 
     def _plausible(self) -> bool:
-        """Return whether the oldest entries follow one another, reached from their slots, after the unused entry 0."""
+        """Return True if this number of slots fits the file.
+
+        The oldest entries must follow one another, be reached from their slots, and come after the unused entry 0.
+        """
         header = self.header()
         if self.entry(0) != IndexEntry(0, 0, 0, 0):
             return False
@@ -192,7 +204,7 @@ class IndexFileReader:
 
 
 def is_harmless(number: Any, newest: Any, header: IndexHeader, room: int, *, is_open: bool) -> Any:
-    """Return whether a slot may hold this `number` instead of its `newest` entry's; for numbers or arrays of them.
+    """Return True if a slot may have this `number` instead of its `newest` entry's; for numbers or arrays of them.
 
     A higher number than the header's belongs to an incomplete entry, or to none and counts as empty.
     """
@@ -200,9 +212,9 @@ def is_harmless(number: Any, newest: Any, header: IndexHeader, room: int, *, is_
 
 
 def index_files(directory: Path, opened: OpenFiles, slots: int | None = None) -> list[IndexFileReader]:
-    """All index files, oldest first: the name is the time of creation.
+    """Return all index files, oldest first: the name is the time of creation.
 
-    One without a recognisable number of slots has as many as others of its size.
+    A file without a recognisable number of slots has as many as others of its size.
     """
     sizes, _ = named_files_in(directory, NAME_DIGITS)
     files = [IndexFileReader(Path(path), size, opened, slots) for path, size in sizes]
@@ -216,7 +228,7 @@ def index_files(directory: Path, opened: OpenFiles, slots: int | None = None) ->
 
 
 def keys_of(message: StoredMessage) -> list[str]:
-    """The index keys of a message, in order: its UNIQ_KEY, then each word of KEYS."""
+    """Return the index keys of a message, in order: its UNIQ_KEY, then each word of KEYS."""
     unique = message.properties.get(names.UNIQ_KEY)
     words = [word for word in message.properties.get(names.KEYS, "").split(names.KEY_SEPARATOR) if word]
     return [unique, *words] if unique else words
@@ -227,7 +239,10 @@ def key_hash_of(topic: str, key: str) -> int:
 
 
 def find_offsets(files: list[IndexFileReader], key_hash: int, max_count: int, begin_ms: int, end_ms: int) -> list[int]:
-    """Physical offsets of entries with this hash, from the newest file back.  RocketMQ: `IndexService.queryOffset`."""
+    """Return the physical offsets of entries with this hash, from the newest file back.
+
+    RocketMQ: `IndexService.queryOffset`.
+    """
     offsets: list[int] = []
     for file in reversed(files):
         header = file.header()

@@ -1,6 +1,6 @@
-"""Lists a store's directories without owning them: its files, and entries that do not belong there.
+"""Listings of a store's directories for readers: its files, and entries that do not belong there.
 
-Files may be deleted meanwhile.  Entries that cannot be read, are no files, or have no store file's name are odd: a
+Files may be deleted in between.  Entries that cannot be read, are no files, or have no store file's name are odd: a
 reader ignores them, `store_audit` reports them.
 """
 
@@ -24,7 +24,10 @@ _DENIED = (errno.EACCES, errno.EPERM)
 
 
 class StoreFile(NamedTuple):
-    """One file of a sequence; its name is its start (spec store-format 1), and it ends where the next one begins."""
+    """One file of a sequence.
+
+    Its name is its start (spec store-format 1), and its end is the start of the next one.
+    """
 
     path: str
     start: int
@@ -33,7 +36,7 @@ class StoreFile(NamedTuple):
 
 
 class Odd(NamedTuple):
-    """An entry that does not belong there.  `denied`: unknown, as it cannot be read."""
+    """An entry of a directory that does not belong there.  `denied`: it cannot be read, so its kind is unknown."""
 
     path: str
     why: str
@@ -41,7 +44,7 @@ class Odd(NamedTuple):
 
 
 def files_in(directory: Path) -> tuple[list[StoreFile], list[Odd]]:
-    """The files of a log or a queue, by position."""
+    """Return the files of a log or a queue, by position, and the odd entries."""
     files: list[tuple[int, int, str]] = []
     odd: list[Odd] = []
     for path, name, known in _looked_at(directory, odd):
@@ -67,7 +70,7 @@ def files_in(directory: Path) -> tuple[list[StoreFile], list[Odd]]:
 
 
 def commonest_length(files: Iterable[tuple[int, int]]) -> int:
-    """The file length of a sequence, from (position, size): the commonest that divides all positions."""
+    """Return the file length of a sequence of (position, size): the commonest length that divides all positions."""
     files = list(files)
     step = gcd(*(start for start, _ in files))
     sizes = Counter(size for _, size in files if size >= LEAST_BYTES)
@@ -76,7 +79,7 @@ def commonest_length(files: Iterable[tuple[int, int]]) -> int:
 
 
 def queues_in(root: Path) -> tuple[list[tuple[str, int]], list[Odd]]:
-    """Topic and id of every queue that has a directory, sorted."""
+    """Return topic and id of every queue that has a directory, sorted, and the odd entries."""
     queues: list[tuple[str, int]] = []
     odd: list[Odd] = []
     for topic_path, topic, _ in _directories(root / "consumequeue", odd):
@@ -92,7 +95,7 @@ def queues_in(root: Path) -> tuple[list[tuple[str, int]], list[Odd]]:
 
 
 def named_files_in(directory: Path, digits: int) -> tuple[list[tuple[str, int]], list[Odd]]:
-    """Path and size of the files whose names have `digits` digits, by name."""
+    """Return path and size of the files whose names have `digits` digits, by name, and the odd entries."""
     files: list[tuple[str, int]] = []
     odd: list[Odd] = []
     for path, name, known in _looked_at(directory, odd):
@@ -108,7 +111,7 @@ def named_files_in(directory: Path, digits: int) -> tuple[list[tuple[str, int]],
 
 
 def small_file(path: Path) -> bytes | None:
-    """Its content; None where there is no such file, or the entry is endless (a pipe, a device)."""
+    """Return the content of a file; None if it does not exist, or is endless (a pipe, a device)."""
     try:
         return path.read_bytes() if path.is_file() else None
     except FileNotFoundError:
@@ -124,7 +127,7 @@ def _directories(directory: Path, odd: list[Odd]) -> Iterator[tuple[str, str, os
 
 
 def _looked_at(directory: Path, odd: list[Odd]) -> Iterator[tuple[str, str, os.stat_result]]:
-    """Path, name and state of each entry that still exists."""
+    """Yield path, name and state of each entry that still exists; add unreadable ones to `odd`."""
     try:
         with os.scandir(directory) as listed:
             entries = list(listed)

@@ -1,4 +1,4 @@
-"""Reads the commit log without owning it."""
+"""A reader of a commit log that it does not own."""
 
 from collections.abc import Iterator
 from struct import Struct
@@ -26,23 +26,23 @@ class Item(NamedTuple):
 
     @property
     def untouched(self) -> bool:
-        """Nothing was ever written here: the normal end of a log."""
+        """True if nothing was ever written at this position: the normal end of a log."""
         return not any(self.data[self.data_at : self.data_at + record.BLANK_BYTES])
 
     @property
     def topic(self) -> str:
-        """The topic of a valid record of `walk`."""
+        """The topic of a valid record from `walk`."""
         assert isinstance(self.found, Layout)
         topic_at = self.found.topic_at
         return str(self.data[topic_at : topic_at + self.found.topic_bytes], "utf-8", "replace")
 
     def message(self) -> StoredMessage:
-        """The record as a value.  Raises CorruptRecord where there is none."""
+        """Return the record as a value.  Raises CorruptRecord if it is none."""
         return record.decode(self.data, self.data_at)
 
 
 class LogReader:
-    """Records by position, or all of them in order.  A record is valid only if it contains its own position."""
+    """Reader of records by position, or of all in order.  A record is valid only if it contains its own position."""
 
     def __init__(self, run: FileRun) -> None:
         self.run = run
@@ -52,7 +52,7 @@ class LogReader:
         return self.run.start
 
     def layout(self, at: int, size: int | None = None) -> Item | None:
-        """The record at `at`, not decoded; None unless a valid one of `size` bytes (if given) is there."""
+        """Return the record at `at`, not decoded; None unless a valid one of `size` bytes (if given) is there."""
         if size is None:
             size = self._needed(self.run.read(at, _START.size), 0)
         if not _START.size < size <= MAX_RECORD_BYTES:
@@ -61,12 +61,12 @@ class LogReader:
         return item if isinstance(item.found, Layout) and item.found.size == size else None
 
     def record(self, at: int, size: int | None = None) -> bytes | None:
-        """The bytes of the record at `at`, under the same conditions."""
+        """Return the bytes of the record at `at`, or None as in `layout`."""
         item = self.layout(at, size)
         return None if item is None else item.data
 
     def message(self, at: int, size: int | None = None) -> StoredMessage | None:
-        """The record at `at` as a value, under the same conditions."""
+        """Return the record at `at` as a value, or None as in `layout`."""
         item = self.layout(at, size)
         try:
             return None if item is None else item.message()
@@ -74,14 +74,17 @@ class LogReader:
             return None
 
     def end_after(self, trusted: int) -> int:
-        """End of the last complete record, read on from `trusted`, where one begins or the log ends."""
+        """Return the end of the last complete record.
+
+        The walk starts at `trusted`, where a record begins or the log ends.
+        """
         for item in self.walk(trusted):
             if isinstance(item.found, Layout):
                 trusted = item.at + item.found.size
         return trusted
 
     def walk(self, start: int | None = None, *, check_crc: bool = True) -> Iterator[Item]:
-        """Everything from `start`, in order.  The last item is the Broken that ended the walk, if one did."""
+        """Yield everything from `start` in order; if a broken record ends the walk, that is the last item."""
         at = self.min_offset if start is None else start
         data, base = b"", at
         while (file := self.run.find(at)) is not None:
@@ -100,7 +103,10 @@ class LogReader:
 
     @staticmethod
     def _needed(data: bytes, at: int) -> int:
-        """Bytes needed before examining; a length counts only before a record's magic, and within limits."""
+        """Return the bytes needed to examine a position.
+
+        A length counts only before a record's magic, and within limits.
+        """
         if len(data) - at < _START.size:
             return _START.size
         size, magic = _START.unpack_from(data, at)

@@ -1,4 +1,4 @@
-"""Reads one consume queue without owning it (spec store-format 4)."""
+"""A reader of one consume queue that it does not own (spec store-format 4)."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +22,7 @@ _WITNESSES = 32  # entries checked together: most of them are valid
 
 
 def is_filler(unit: QueueUnit) -> bool:
-    """An entry without a message."""
+    """Return True if the entry has no message."""
     return unit.store_bytes == FILLER_BYTES
 
 
@@ -40,7 +40,7 @@ class ConsumeQueueReader:
         self._log = log
 
     def unit(self, queue_offset: int) -> QueueUnit | None:
-        """The entry in the file, valid or not; None where nothing was written."""
+        """Return the entry in the file, valid or not; None if nothing was written."""
         data = self.run.read(queue_offset * UNIT_BYTES, UNIT_BYTES)
         if len(data) < UNIT_BYTES:
             return None
@@ -48,7 +48,7 @@ class ConsumeQueueReader:
         return unit if _is_written(unit) else None
 
     def units(self, start: int, stop: int) -> Iterator[tuple[int, QueueUnit]]:
-        """Entries from `start` up to `stop`, valid or not, without those never written."""
+        """Yield entries from `start` up to `stop`, valid or not, without those never written."""
         while start < stop:
             file = self.run.find(start * UNIT_BYTES)
             if file is None:  # a file may be missing
@@ -79,22 +79,22 @@ class ConsumeQueueReader:
 
     @property
     def places_end(self) -> int:
-        """One beyond the last queue offset of the files."""
+        """The queue offset after the last one of the files."""
         return self.run.end // UNIT_BYTES
 
     @property
     def unbroken_end(self) -> int:
-        """The same, before the first missing file."""
+        """The queue offset after the last file before the first missing one."""
         gap = next((file for file, following in pairwise(self.run.files) if file.end < following.start), None)
         return self.places_end if gap is None else gap.end // UNIT_BYTES
 
     def written_end(self) -> int:
-        """One beyond the last written entry; a few zeros before it are allowed."""
+        """Return the queue offset after the last written entry; a few zeros before it are allowed."""
         ends = (self._written_end(file) for file in reversed(self.run.files))
         return next((end for end in ends if end is not None), self.first_place)
 
     def _written_end(self, file: StoreFile) -> int | None:
-        """Return the queue offset after the last entry written in the file; None when nothing is written in it."""
+        """Return the queue offset after the last entry written in the file; None if nothing is written in it."""
         first, end = file.start // UNIT_BYTES, file.end // UNIT_BYTES
 
         def is_over(start: int) -> bool:
@@ -110,7 +110,7 @@ class ConsumeQueueReader:
         return next((position + 1 for position in reversed(filled) if self.unit(position) is not None), None)
 
     def max_offset(self) -> int:
-        """One beyond the last valid entry.  Lists the files again."""
+        """Return the queue offset after the last valid entry, after listing the files again."""
         self.run.refresh()
         for file in reversed(self.run.files):
             places = range(file.start // UNIT_BYTES, self._written_end(file) or 0)
@@ -120,13 +120,16 @@ class ConsumeQueueReader:
         return self.first_place
 
     def min_offset(self) -> int:
-        """The first entry whose record still exists; 0 if there is none, as in RocketMQ (spec observed 1.2.8)."""
+        """Return the offset of the first entry whose record still exists.
+
+        0 without one, as in RocketMQ (spec observed 1.2.8).
+        """
         end = self.max_offset()
         first = self.first_there(end)
         return first if first < end else 0
 
     def first_there(self, end: int) -> int:
-        """The first entry below `end` whose record still exists; `end` if there is none."""
+        """Return the offset of the first entry below `end` whose record still exists, or `end` without one."""
         log_min = self._log.min_offset
 
         def is_there(_place: int, unit: QueueUnit) -> bool:
@@ -135,9 +138,9 @@ class ConsumeQueueReader:
         return self._first_such(self.first_place, end, is_there)
 
     def first_stored_from(self, at_ms: int, start: int, end: int) -> int:
-        """The first entry of `[start, end)` whose message was stored at `at_ms` or later; `end` if there is none.
+        """Return the first offset in `[start, end)` whose message was stored at `at_ms` or later, or `end`.
 
-        Messages are taken to lie in the order of their store times, as RocketMQ takes them.
+        Messages are assumed to be in the order of their store times, as RocketMQ assumes.
         """
 
         def is_late(position: int, unit: QueueUnit) -> bool | None:
@@ -147,7 +150,7 @@ class ConsumeQueueReader:
         return self._first_such(start, end, is_late)
 
     def _first_such(self, first: int, end: int, is_such: Callable[[int, QueueUnit], bool | None]) -> int:
-        """The first entry of `[first, end)` that is such, where all later ones are; `end` if there is none.
+        """Return the first offset in `[first, end)` from which on `is_such` is true for all, or `end`.
 
         Single wrong answers do not move it; None is no answer.
         """
@@ -167,7 +170,7 @@ class ConsumeQueueReader:
         return near[cut][0] if cut < len(near) else end
 
     def leads_home(self, queue_offset: int) -> bool:
-        """Return whether the entry points to a record with this queue and offset, or to one deleted by retention."""
+        """Return True if the entry points to a record with this queue and offset, or to one deleted by retention."""
         unit = self.unit(queue_offset)
         if unit is None:
             return False
@@ -176,7 +179,7 @@ class ConsumeQueueReader:
         return self._record(queue_offset, unit) is not None
 
     def _record(self, queue_offset: int, unit: QueueUnit) -> Layout | None:
-        """Return the record the entry points to; None if it is no record with this queue and offset."""
+        """Return the record to which the entry points; None if it is no record with this queue and offset."""
         item = self._log.layout(unit.physical_offset, unit.store_bytes)
         if item is None or not isinstance(item.found, Layout):
             return None
@@ -185,7 +188,10 @@ class ConsumeQueueReader:
 
 
 def _cut(presence: Sequence[bool]) -> int:
-    """Index of the first True, with the fewest values on the wrong side: single wrong ones do not move it."""
+    """Return the index of the first True such that the fewest values are on the wrong side.
+
+    Single wrong values do not move it.
+    """
     best = wrong = presence.count(False)
     cut = 0
     for number, is_present in enumerate(presence, 1):
@@ -196,7 +202,7 @@ def _cut(presence: Sequence[bool]) -> int:
 
 
 def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The first number in [low, high) for which `holds`, which then stays true; `high` if none."""
+    """Return the first number in `[low, high)` for which `holds`, which then stays true; `high` without one."""
     while low < high:
         middle = (low + high) // 2
         if holds(middle):

@@ -1,4 +1,4 @@
-"""Recovery when a store is opened: the real ends of its files, and what must be built again (spec store-format 7)."""
+"""Recovery of a store when it is opened: the real ends of its files, and missing entries (spec store-format 7)."""
 
 import logging
 from collections.abc import Iterable
@@ -25,7 +25,10 @@ _LONG = Struct(">q")
 
 
 class Recovery:
-    """One recovery.  RocketMQ: `CommitLog.recoverNormally`, `recoverAbnormally`, `ConsumeQueue.recover`."""
+    """One recovery of a store.
+
+    RocketMQ: `CommitLog.recoverNormally`, `recoverAbnormally`, `ConsumeQueue.recover`.
+    """
 
     def __init__(
         self,
@@ -44,9 +47,9 @@ class Recovery:
         self.steps: list[str] = []
 
     def recover(self, queues: dict[tuple[str, int], ConsumeQueue], *, clean: bool) -> RecoveryReport:
-        """Find the ends, truncate what is beyond, build what is missing.  Queues and files are loaded.
+        """Find the ends of log and queues, truncate bytes beyond them, and build missing entries.
 
-        `queues` may grow: records whose queue directory was lost create it again.
+        Queues and files must be loaded.  `queues` may grow: records whose queue directory was lost create it again.
         """
         for queue in queues.values():
             recover_queue(queue)
@@ -73,14 +76,14 @@ class Recovery:
     def _forget_units(self, queues: Iterable[ConsumeQueue], start: int) -> None:
         """Remove entries that a dispatch from `start` creates again.
 
-        RocketMQ keeps them, having checked three files of each queue; but with small files more than three may be
+        RocketMQ keeps them, having checked three files of each queue.  With small files more than three may be
         unflushed, and a power cut may have damaged any of them.
         """
         for queue in queues:
             truncate_queue(queue, start)
 
     def _first_file(self, *, clean: bool) -> int:
-        """The first file to read: the third-last, or after a crash the newest one covered by the checkpoint."""
+        """Return the first file to read: the third-last, or after a crash the newest one that the checkpoint covers."""
         files = self._log.files.files
         if clean:
             return max(0, len(files) - _FILES_LOOKED_AT)
@@ -100,7 +103,10 @@ class Recovery:
         return bool(0 < store_ms <= until_ms)
 
     def _find_end(self, first: int, *, dispatch: bool) -> int:
-        """Read records from file `first` on; the log ends where there is none."""
+        """Read records from file `first` on and return the end of the log, where no record follows.
+
+        `dispatch`: put the records into queues and index.
+        """
         files = self._log.files.files
         position, at = first, 0
         while True:
@@ -123,19 +129,19 @@ class Recovery:
         return end
 
     def _dispatch_again(self, start: int, end: int) -> None:
-        """Put every record between into queues and index again; existing entries are skipped."""
+        """Put every record in `[start, end)` into queues and index again; existing entries are skipped."""
         self._set_end(end)
         self._reput.position = start
         self._reput.run(quiet=True)
         self.steps.append(f"dispatched from {start}")
 
     def _set_end(self, end: int) -> None:
-        """No reader may go beyond `end`; `_cut` handles the bytes there."""
+        """Mark the files as written up to `end`, so that no reader passes it; `_cut` handles the bytes beyond."""
         for file in self._log.files.files:
             file.wrote = min(file.size, max(0, end - file.base))
 
     def _cut(self, end: int) -> int:
-        """Remove bytes beyond the end; returns how many of them were not blank."""
+        """Remove bytes beyond the end; return the number of bytes up to the last non-zero one."""
         files = self._log.files
         lost = 0
         for file in files.files:
@@ -149,7 +155,7 @@ class Recovery:
         return lost
 
     def _doubt_flushes(self, queues: Iterable[ConsumeQueue]) -> None:
-        """Bytes of a killed process may still be in memory only: the next flush has to include them."""
+        """Mark all files as unflushed, because the bytes of a killed process may still be in memory only."""
         for files in (self._log.files, *(queue.files for queue in queues)):
             for file in files.files:
                 file.flushed = 0
@@ -160,7 +166,7 @@ class Recovery:
                 truncate_queue(queue, end)
 
     def _catch_up(self, queues: dict[tuple[str, int], ConsumeQueue], *, dispatched: bool) -> None:
-        """Dispatch records missing in the queues; then first offsets can be corrected."""
+        """Dispatch records that are missing in the queues, then correct the queues' first offsets."""
         reached = max((queue.max_physical for queue in queues.values()), default=-1)
         self._reput.position = min(max(self._log.min_offset, reached, 0), self._log.max_offset)
         if dispatched:

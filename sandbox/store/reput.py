@@ -1,4 +1,4 @@
-"""Dispatch: from the log to queues and index, which makes a stored message readable."""
+"""Dispatch from the log to queues and index, which makes a stored message readable."""
 
 import logging
 from collections.abc import Callable, Container, Sequence
@@ -52,16 +52,16 @@ class Run(NamedTuple):
 
 
 class Queues(Protocol):
-    """All queues; a missing one is created."""
+    """The interface of all queues; a missing one is created."""
 
     def queue(self, topic: str, queue_id: int) -> ConsumeQueue: ...
 
 
 class ReputMessageService:
-    """Builds queues and index, normally and in recovery.  RocketMQ: `ReputMessageService`.
+    """The builder of queues and index, in operation and in recovery.  RocketMQ: `ReputMessageService`.
 
-    New puts are passed with `add`, so that they need not be parsed again; everything else is read from the log.  Both
-    ways use `_build_all`, and a test compares their bytes.
+    New puts are passed with `add`, so that they need not be parsed again; everything else is read from the log.
+    Both ways use `_build_all`, and a test compares their bytes.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class ReputMessageService:
         size: int,
         text: bytes,
     ) -> None:
-        """Pass a new put.  One turn's messages of a queue become one run."""
+        """Pass a new put.  All messages of a queue in one turn become one run."""
         run = self._growing.get(queue)
         if run is not None and run[4] == store_ms and not sys_flag & OUT_OF_QUEUE:
             _, _, _, _, _, physicals, sizes, texts = run  # by index: half the time of names
@@ -129,7 +129,7 @@ class ReputMessageService:
         sizes: Sequence[int],
         texts: Sequence[bytes],
     ) -> None:
-        """`add` for many of one queue."""
+        """Pass new puts of one queue, as `add` does for one."""
         run = self._growing.get(queue)
         if run is None or run.store_ms != store_ms or sys_flag & OUT_OF_QUEUE:
             run = Run(*queue, queue_offset, sys_flag, store_ms, [], [], [])
@@ -146,11 +146,11 @@ class ReputMessageService:
 
     @property
     def idle(self) -> bool:
-        """Nothing is left to dispatch."""
+        """True if nothing is left to dispatch."""
         return self.position >= self._log.max_offset and not len(self._unindexed)
 
     def forget(self) -> None:
-        """Drop the passed runs; the log still has them."""
+        """Drop what is prepared for dispatch but not dispatched yet; the log still has it."""
         self.pending.clear()
         self._growing.clear()
         self._unindexed = IndexKeys()
@@ -164,8 +164,8 @@ class ReputMessageService:
         """Dispatch all of the log, write one event per queue, then notify waiting pulls.
 
         A notified pull may put new messages; they are dispatched before this returns.  `quiet`: events of these
-        messages were written before.  `note` counts them.  Without room for a queue or index file `stuck` is called,
-        and the rest waits for the next run.
+        messages were written before.  `note` counts them.  If a queue or index file finds no space, `stuck` is
+        called, and the rest waits for the next run.
         """
         if self._busy:
             return
@@ -193,7 +193,10 @@ class ReputMessageService:
             self._busy = False
 
     def _build_all(self, runs: list[Run]) -> tuple[list[Run], int | None]:
-        """Queue entries and index entries.  Returns the new runs, and the offset at which room ran out."""
+        """Build the queue and index entries of these runs.
+
+        Return the runs that were new, and the offset at which space ran out or None.
+        """
         keys, self._unindexed = self._unindexed, IndexKeys()
         built: list[Run] = []
         resume: int | None = None
@@ -218,7 +221,7 @@ class ReputMessageService:
         return built, resume
 
     def _read(self, run: Run, keys: IndexKeys) -> list[int]:
-        """The tags codes of a run; adds its index entries to `keys`: the unique key, then each word of KEYS."""
+        """Return the tags codes of a run; add its index entries to `keys`: the unique key, then each word of KEYS."""
         topic, _, _, sys_flag, store_ms, physicals, _, texts = run
         reader = self._readers.get(topic)
         if reader is None:
@@ -239,7 +242,7 @@ class ReputMessageService:
         return codes
 
     def _read_each(self, run: Run, keys: IndexKeys, index_from: int, hash_of: Callable[[bytes], int]) -> list[int]:
-        """The same, message by message."""
+        """Return the tags codes of a run and add its index entries, message by message."""
         topic, _, _, _, store_ms, physicals, _, texts = run
         delayed = topic == SCHEDULE_TOPIC
         codes: list[int] = []
@@ -260,7 +263,7 @@ class ReputMessageService:
         return codes
 
     def _build_queue(self, run: Run, codes: list[int]) -> bool:
-        """Append the entries of a run, but not existing ones; False when all exist."""
+        """Append the entries of a run that do not exist yet; return False if all exist."""
         topic, queue_id, queue_offset, _, store_ms, physicals, sizes, _ = run
         queue = self._queues.queue(topic, queue_id)
         units = pack_units(physicals, sizes, codes)
@@ -275,7 +278,10 @@ class ReputMessageService:
         return True
 
     def _stand_back(self, resume: int | None) -> None:
-        """Continue from `resume` the next time; everything is in the log, and dispatching twice is harmless."""
+        """Set the next run to continue from `resume`.
+
+        Everything is in the log, and dispatching twice is harmless.
+        """
         if resume is not None:
             self.position = resume
         self.pending.clear()
@@ -285,7 +291,7 @@ class ReputMessageService:
             self._set_stuck(True)
 
     def _take(self) -> list[Run]:
-        """The next runs: those passed if there are any, else from the log."""
+        """Return the next runs: the passed ones if any, else those read from the log."""
         if self.pending:
             runs, self.pending = self.pending, []
             self._growing.clear()
@@ -295,7 +301,7 @@ class ReputMessageService:
         return runs
 
     def from_log(self, offset: int) -> tuple[list[Run], int]:
-        """The next records from `offset` on, each as a run of its own, and the following offset."""
+        """Return the next records from `offset` on, each as a run of its own, and the following offset."""
         runs: list[Run] = []
         while len(runs) < _READ_AT_ONCE:
             _, view, layout, following = self._log.step(offset, check_crc=False)
@@ -323,7 +329,7 @@ class ReputMessageService:
         return runs, offset
 
     def tags_code_of(self, topic: str, properties: bytes, store_ms: int) -> int:
-        """The tags code of the queue entry: the hash of the tags, or the delivery time of a delayed message."""
+        """Return the tags code of the queue entry: the hash of the tags, or the delivery time of a delayed message."""
         if topic == SCHEDULE_TOPIC:
             level = names.find(properties, _DELAY)
             if level is not None and level.isdigit() and int(level) > 0:

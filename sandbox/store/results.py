@@ -32,7 +32,10 @@ class GetMessageStatus(Enum):
 
 
 class PutResult(NamedTuple):
-    """Position of a stored message or batch.  Offsets are those of the first; without meaning when it was refused."""
+    """The position of a stored message or batch.
+
+    Offsets are those of the first message; they are meaningless if the put was refused.
+    """
 
     status: PutMessageStatus
     physical_offset: int = -1
@@ -44,17 +47,17 @@ class PutResult(NamedTuple):
 
     @property
     def physical_end(self) -> int:
-        """The log must be flushed, or copied to a slave, up to here for this put to be safe."""
+        """The position up to which the log must be flushed, or copied to a slave, for this put to be safe."""
         return self.physical_offset + self.store_bytes
 
     @property
     def offsets(self) -> tuple[int, ...]:
-        """The start of each of its messages."""
+        """The start position of each message of the put."""
         return self.physical_offsets or (self.physical_offset,)
 
 
 class GetResult(NamedTuple):
-    """Result of reading a queue.  `records` are whole records, one after the other, as in the log."""
+    """The result of reading a queue.  `records` are whole records, one after the other, as in the log."""
 
     status: GetMessageStatus
     next_offset: int
@@ -77,7 +80,7 @@ class QueueUnit(NamedTuple):
 
 
 class QueryResult(NamedTuple):
-    """Records found by key, ascending, and the newest index file's header values."""
+    """Records found by key, ascending, and the header values of the newest index file."""
 
     records: list[bytes]
     last_update_ms: int
@@ -85,7 +88,7 @@ class QueryResult(NamedTuple):
 
 
 class RecoveryReport(NamedTuple):
-    """Result of opening a store."""
+    """The result of opening a store."""
 
     kind: str  # normal, abnormal
     from_offset: int

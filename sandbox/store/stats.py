@@ -1,4 +1,4 @@
-"""Throughput of a store: totals of all records, and rates by topic."""
+"""The throughput of a store: totals of all records, and rates by topic."""
 
 from sandbox.kernel.clock import Clock
 from sandbox.store.totals import Mornings, Rate, Total, Turn
@@ -22,7 +22,7 @@ PUT_TIMES = (
 
 
 class StoreStats:
-    """Every record counts when it is dispatched, from any source; on a slave, those it copied.
+    """Counters of stored records: each counts when it is dispatched, from any source; on a slave, when copied.
 
     RocketMQ: `StoreStatsService`.
 
@@ -45,7 +45,7 @@ class StoreStats:
         self._in_last_minute: int | None = None
 
     def settle(self) -> None:
-        """Count the messages of the turn."""
+        """Add the messages of the turn to the totals and rates."""
         if not self._turn:
             return
         at_s, total = self.now_s(), 0
@@ -61,7 +61,7 @@ class StoreStats:
         self._turn.clear()
 
     def now_s(self) -> float:
-        """The clock's seconds; the first call after the end of a minute or a day closes its counters."""
+        """Return the clock's seconds; the first call after the end of a minute or a day closes its counters."""
         at_s = self._clock.monotonic()
         self.mornings.catch_up(at_s, self.puts.value)
         if at_s >= self._minute_end_s:
@@ -72,12 +72,15 @@ class StoreStats:
         return at_s
 
     def put_per_s(self, topic: str) -> float:
-        """Messages stored per second under a topic."""
+        """Return the messages stored per second under a topic."""
         rate = self._rates.get(topic)
         return rate.per_s(int(self._clock.monotonic())) if rate else 0.0
 
     def put_times(self) -> str:
-        """Durations of puts in the last whole minute; none takes any time here.  `null` before the first minute."""
+        """Return the durations of puts in the last whole minute as text; `null` before the first minute.
+
+        No put takes any time here, so all counts are in the first class.
+        """
         self.now_s()
         if self._in_last_minute is None:
             return "null"

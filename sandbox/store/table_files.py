@@ -1,4 +1,7 @@
-"""Names and text of a broker's tables on disk, `config/*.json`.  Uses the standard library only, as readers do."""
+"""The names and the format of a broker's tables on disk, `config/*.json`.
+
+The module uses the standard library only, as readers do.
+"""
 
 from typing import Any
 
@@ -19,12 +22,12 @@ PADDING = bytes(range(0x20)) + b"\x20\x7f"  # fastjson steps over it: a table ma
 
 
 def path_of(name: str) -> str:
-    """The file of a table, below the store."""
+    """Return the path of a table's file, below the store."""
     return f"{DIRECTORY}/{name}.json"
 
 
 def value_in(data: bytes) -> Any:
-    """The JSON value as fastjson reads it; None for blanks alone.  Raises ValueError.
+    """Return the JSON value as fastjson reads it; None for blanks alone.  Raises ValueError.
 
     >>> value_in(b'{"offsetTable":{}}' + bytes(60))
     {'offsetTable': {}}

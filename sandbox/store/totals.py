@@ -11,8 +11,9 @@ WINDOW_S = 10
 
 
 class Total:
-    """A number that only grows.  RocketMQ: the lists of `StoreStatsService`, one sample a second.
+    """A number that only grows, with its past values.
 
+    RocketMQ: the lists of `StoreStatsService`, one sample a second.
     A second without a change needs no sample: the one before is still valid.
     """
 
@@ -32,7 +33,10 @@ class Total:
         self.value += count
 
     def means(self, at_s: float) -> str:
-        """Three figures, blank-separated; those longer than the broker's age are left out, except the first."""
+        """Return the averages over 10 s, 60 s and 600 s, separated by blanks.
+
+        Averages over more than the broker's age are left out, except the first.
+        """
         second = int(at_s - self._boot_s)
         known = [self._mean(second, span_s) if span_s == SPANS_S[0] or second >= span_s else "" for span_s in SPANS_S]
         return " ".join(known)
@@ -42,13 +46,13 @@ class Total:
         return str((self._at(second) - self._at(second - span_s)) / span_s)
 
     def _at(self, second: int) -> int:
-        """The value at the begin of that second: that of the first sample from there on."""
+        """Return the value at the begin of a second: that of the first sample from there on."""
         index = bisect_right(self._samples, second - 1, key=lambda sample: sample[0])
         return self._samples[index][1] if index < len(self._samples) else self.value
 
 
 class Mornings:
-    """Value of a total at the begin of today and yesterday.  RocketMQ: `BrokerStats.record`, at midnight."""
+    """The value of a total at the begin of today and yesterday.  RocketMQ: `BrokerStats.record`, at midnight."""
 
     def __init__(self, clock: Clock, utc_offset_minutes: int) -> None:
         self.today = 0
@@ -57,14 +61,14 @@ class Mornings:
         self._midnight_s = clock.monotonic() + DAY_S - local_s % DAY_S
 
     def catch_up(self, at_s: float, total: int) -> None:
-        """To be called before the total grows, and before it is read."""
+        """Record the midnights that have passed.  Call it before the total grows, and before it is read."""
         while at_s >= self._midnight_s:
             self.yesterday, self.today = self.today, total
             self._midnight_s += DAY_S
 
 
 class Turn(dict[str, list[int]]):
-    """Messages, bytes and requests of one turn by topic, so that counting reads the clock once a turn."""
+    """Messages, bytes and requests of one turn by topic, so that counting reads the clock once per turn."""
 
     __slots__ = ()
 
@@ -100,7 +104,10 @@ class Rate:
         self.bytes += size
 
     def per_s(self, now_s: int) -> float:
-        """Average of the last ten whole seconds; the current one is left out, so the figure does not flicker."""
+        """Return the average of the last ten whole seconds.
+
+        The current second is left out, so the figure does not flicker.
+        """
         if now_s != self._second:
             self._turn(now_s)
         return (sum(self._counts) - self._counts[now_s % (WINDOW_S + 1)]) / WINDOW_S

@@ -1,4 +1,4 @@
-"""Messages in the log whose sender has no confirmation."""
+"""Messages in the log whose sender got no confirmation."""
 
 _KEPT = 4_096  # flushed ones are dropped beyond this; a store whose flush fails takes no more
 
@@ -6,8 +6,8 @@ _KEPT = 4_096  # flushed ones are dropped beyond this; a store whose flush fails
 class Unanswered:
     """Physical offsets of unconfirmed messages: still waiting, refused after they were stored, or without a sender.
 
-    Most messages are confirmed in the turn of their put, so only the others are kept.  `flushed` is the log's durable
-    end: messages below need no confirmation to be safe, and are dropped at times.
+    Most messages are confirmed in the turn of their put, so only the others are kept.  `flushed` is the log's
+    durable end: messages below need no confirmation to be safe and are dropped from time to time.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Unanswered:
             self._offsets.pop(offset, None)
 
     def below(self, end: int) -> tuple[int, ...]:
-        """Those before `end`, where a log was truncated: other messages will be written there."""
+        """Return the offsets before `end`, where a log was truncated: other messages will be written there."""
         return tuple(offset for offset in self._offsets if offset < end)
 
     def __contains__(self, offset: object) -> bool:

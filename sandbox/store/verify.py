@@ -1,6 +1,7 @@
-"""Verifies a store: queues and index are derived from the log again and compared (spec store-format 2, 4, 5, 8).
+"""Verification of a store: queues and index are derived from the log again and compared.
 
-Nothing is changed.  A store in use may be verified: undispatched records are a note, not an error.
+Spec store-format 2, 4, 5, 8.  Nothing is changed.  A store in use may be verified: undispatched records are a note,
+not an error.
 """
 
 from bisect import bisect_right
@@ -41,12 +42,12 @@ DELAY_LEVELS_MS = tuple(
 
 
 def verify(reader: StoreReader, *, delay_levels_ms: tuple[int, ...] = DELAY_LEVELS_MS) -> VerifyReport:
-    """Read the whole log and compare everything derived from it."""
+    """Read the whole log, compare queues and index with it, and return the report."""
     return _Verification(reader, delay_levels_ms).run()
 
 
 def expected_unit(message: StoredMessage, delay_levels_ms: tuple[int, ...] = DELAY_LEVELS_MS) -> QueueUnit | None:
-    """The queue entry of a record; None for a half or rolled-back message."""
+    """Return the queue entry that a record must have; None for a half or rolled-back message."""
     if sys_flag.transaction(message.sys_flag) in (sys_flag.TRANSACTION_PREPARED, sys_flag.TRANSACTION_ROLLBACK):
         return None
     code = tags_code(message.properties.get(names.TAGS, ""))
@@ -57,14 +58,14 @@ def expected_unit(message: StoredMessage, delay_levels_ms: tuple[int, ...] = DEL
 
 
 def due_after_ms(level: str, delay_levels_ms: tuple[int, ...] = DELAY_LEVELS_MS) -> int | None:
-    """Delay in ms of a message of SCHEDULE_TOPIC_XXXX; None for one that is not delayed."""
+    """Return the delay in ms of a message of SCHEDULE_TOPIC_XXXX, or None if it is not delayed."""
     if not level.isdecimal() or int(level) <= 0:
         return None
     return delay_levels_ms[min(int(level), len(delay_levels_ms)) - 1]
 
 
 class _Queue:
-    """One queue during the walk: which of its entries have a record."""
+    """One queue during the walk, and which of its entries have a record."""
 
     def __init__(self, reader: ConsumeQueueReader) -> None:
         self.reader = reader
@@ -77,7 +78,7 @@ class _Queue:
 
 
 class _Verification:
-    """One run over one store."""
+    """One verification of one store."""
 
     def __init__(self, reader: StoreReader, delay_levels_ms: tuple[int, ...]) -> None:
         self._reader = reader
@@ -135,7 +136,7 @@ class _Verification:
                 )
 
     def _items(self) -> Iterator[Item]:
-        """Everything in the log; unreadable parts are reported and skipped where a valid record follows."""
+        """Yield everything in the log; unreadable parts are reported and skipped if a valid record follows."""
         log = self._reader.log
         at: int | None = log.min_offset
         while at is not None:
@@ -157,7 +158,7 @@ class _Verification:
                 at = next((file.start for file in log.run.files if file.start > end), None)
 
     def _step_over(self, item: Item, broken: Broken) -> int | None:
-        """The next offset; None where the log simply ends."""
+        """Report a position without a record and return the offset of the next one, or None at the end of the log."""
         positions = self._unit_positions()
         following = bisect_right(positions, item.at - 1)
         pointed_at = following < len(positions) and positions[following] == item.at
@@ -173,7 +174,7 @@ class _Verification:
         return beyond
 
     def _check_behind(self, end: int) -> None:
-        """Files after the end of a closed store's log must be empty."""
+        """Report files after the end of a closed store's log that are not empty."""
         log = self._reader.log
         for start in (file.start for file in log.run.files if file.start > end):
             for item in log.walk(start):
@@ -187,7 +188,7 @@ class _Verification:
         return next((position for position in sorted({*candidates, *starts}) if log.layout(position) is not None), None)
 
     def _unit_positions(self) -> list[int]:
-        """Positions of all queue entries, ascending.  Read once, and only when something is broken."""
+        """Return the log positions in all queue entries, ascending; read once, and only if something is broken."""
         if self._positions is None:
             self._positions = sorted(
                 {
@@ -262,7 +263,7 @@ class _Verification:
         self._found.add("behind" if behind else "missing_unit", queue.where, message.queue_offset * UNIT_BYTES, text)
 
     def _check_unclaimed(self, queue: _Queue) -> None:
-        """Entries without a record: fine where the log was deleted, or where the queue began in the middle."""
+        """Report entries without a record, unless the log's part was deleted or the queue began in its middle."""
         index = queue.claimed.find(0)
         while index >= 0:
             number = queue.first + index

@@ -1,6 +1,7 @@
-"""Checks of names, sizes and small files of a store, before its log is read: entries that do not belong to a store,
-files of another length than the others, an unreadable checkpoint or configuration.  `store_audit` makes the same
-checks.
+"""Checks of names, sizes and small files of a store, made before its log is read.
+
+They find entries that do not belong to a store, files of another length than the others, an unreadable checkpoint or
+configuration.  `store_audit` makes the same checks.
 """
 
 import os
@@ -28,7 +29,7 @@ LAST_MS = 1 << 43  # in the year 2248: beyond any store time
 
 
 def around(root: Path, *, is_open: bool) -> Iterator[Finding]:
-    """Every invalid entry; `where` is a file, and the position in it."""
+    """Yield a finding for every invalid entry; `where` is a file, and the position is in it."""
     files, odd = files_in(root / "commitlog")
     size = length_of(files)
     for file in files:
@@ -59,7 +60,7 @@ def around(root: Path, *, is_open: bool) -> Iterator[Finding]:
 
 
 def length_of(files: Sequence[StoreFile]) -> int:
-    """The file length of a log."""
+    """Return the file length of a log."""
     return commonest_length((file.start, file.size_bytes) for file in files)
 
 
@@ -77,7 +78,10 @@ def _queue_sizes(root: Path, files: Sequence[tuple[StoreFile, bool]]) -> Iterato
 
 
 def _small_files(root: Path) -> Iterator[Finding]:
-    """Checkpoint and configurations; a missing one is no finding, because a new store has none."""
+    """Yield findings for checkpoint and configurations.
+
+    A missing one is no finding, because a new store has none.
+    """
     if (data := _content(root / "checkpoint")) is not None and not _is_checkpoint(data):
         yield finding("garbled", "checkpoint", 0, "it holds no times of messages")
     for name in (f"{path_of(name)}{end}" for name in sorted(TABLES) for end in ("", BACKUP)):
@@ -86,9 +90,9 @@ def _small_files(root: Path) -> Iterator[Finding]:
 
 
 def _topics_without_configuration(root: Path, queues: Sequence[tuple[str, int]]) -> Iterator[Finding]:
-    """Topics whose queues have units; a broker makes those of its own by itself, and some have no configuration.
+    """Yield findings for topics that have units and no configuration, except system topics.
 
-    Where no table of topics is stored at all, there was no broker here.
+    A store without any table of topics was not written by a broker and gives no finding.
     """
     configured = topics_of(root)
     if configured is None:
@@ -109,7 +113,7 @@ def _topics_without_configuration(root: Path, queues: Sequence[tuple[str, int]])
 
 
 def topics_of(root: Path) -> set[str] | None:
-    """Topics with a configuration, in the file or else its backup; None where neither can be read."""
+    """Return the topics with a configuration, in the file or else its backup; None if neither can be read."""
     for path in (root / path_of(TOPICS), root / f"{path_of(TOPICS)}{BACKUP}"):
         data = _content(path)
         with suppress(LooseJsonError):
@@ -126,7 +130,10 @@ def _has_units(root: Path, topic: str, queue_id: int) -> bool:
 
 
 def _index_order(root: Path) -> Iterator[Finding]:
-    """Index files in the order of their names, as a broker reads them, against that of their records."""
+    """Yield findings for index files whose names have another order than their records.
+
+    A broker reads index files in the order of their names.
+    """
     begins: list[tuple[int, str]] = []
     for path, _ in named_files_in(root / "index", NAME_DIGITS)[0]:
         head = _head(path, INDEX_HEAD.size)
@@ -146,7 +153,7 @@ def _index_order(root: Path) -> Iterator[Finding]:
 
 
 def _head(path: str, size: int) -> bytes:
-    """The first bytes of a file; none where it was deleted."""
+    """Return the first bytes of a file; none if it was deleted."""
     try:
         with open(path, "rb") as file:
             return file.read(size)
@@ -155,9 +162,10 @@ def _head(path: str, size: int) -> bytes:
 
 
 def checkpoint_ahead(root: Path, newest_ms: int) -> Iterator[Finding]:
-    """Report times of the checkpoint after the log's end, in a closed store whose log was read to its end.
+    """Yield a finding if a time of the checkpoint is after the log's end.
 
-    `newest_ms`: the log's newest store time, 0: it has no record.
+    Only for a closed store whose log was read to its end.  `newest_ms`: the log's newest store time, 0 without a
+    record.
     """
     data = _content(root / "checkpoint")
     if data is None or not _is_checkpoint(data) or not any(data):
@@ -179,7 +187,7 @@ def checkpoint_ahead(root: Path, newest_ms: int) -> Iterator[Finding]:
 
 
 def _content(path: Path) -> bytes | None:
-    """None where the entry is no file, or not readable."""
+    """Return the content of a file: None if it does not exist, `NO_FILE` if it is no file or not readable."""
     try:
         return small_file(path) if path.is_file() or not os.path.lexists(path) else NO_FILE
     except OSError:
@@ -187,7 +195,10 @@ def _content(path: Path) -> bytes | None:
 
 
 def _is_checkpoint(data: bytes) -> bool:
-    """Zeros are those of a new store, which may not have written all of them."""
+    """Return True if the bytes are a checkpoint.
+
+    Zeros are valid: they are a new store's, which may not have written all of them.
+    """
     if not any(data):
         return True
     if len(data) != CHECKPOINT_BYTES or any(data[CHECKPOINT_TIMES.size :]):
@@ -204,5 +215,5 @@ def _is_object(data: bytes) -> bool:
 
 
 def _shown(root: Path, path: str) -> str:
-    """The path below the store, as text for any bytes."""
+    """Return the path below the store, as text for any bytes."""
     return os.fsencode(os.path.relpath(path, root)).decode("utf-8", "replace")

@@ -1,4 +1,7 @@
-"""Verifies index files against the log: each key of each record once, in chains from its slot (spec store-format 5)."""
+"""Verification of index files against the log: each key of each record once, in chains from its slot.
+
+Spec store-format 5.
+"""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -32,7 +35,7 @@ from sandbox.store.reader_index import (
 
 
 class _Entry(NamedTuple):
-    """One entry with its position."""
+    """One index entry with its file and number."""
 
     file: IndexFileReader
     header: IndexHeader
@@ -45,7 +48,7 @@ class _Entry(NamedTuple):
 
 
 class IndexCheck:
-    """Reads all entries in parallel with the log: both are in arrival order."""
+    """The check of all index entries in parallel with the log: both are in arrival order."""
 
     def __init__(self, reader: StoreReader, findings: Findings, *, in_use: bool) -> None:
         self._found = findings
@@ -68,13 +71,16 @@ class IndexCheck:
         self._said_none = False
 
     def _around(self, name: str) -> tuple[int, int]:
-        """From the file before it to the one after it."""
+        """Return the log range between the file before `name` and the file after it."""
         before = max((header.end_physical for file, header in self._files if file.name < name), default=0)
         behind = min((header.begin_physical for file, header in self._files if file.name > name), default=MAX_POSITION)
         return before, behind
 
     def expect(self, message: StoredMessage) -> None:
-        """The next record of the log.  Duplicate entries are fine: recovery creates them."""
+        """Check the index entries of the next record of the log.
+
+        Duplicate entries are valid: recovery creates them.
+        """
         expected = _wanted(message)
         if self._none:
             self._say_none(bool(expected))
@@ -106,7 +112,7 @@ class IndexCheck:
             )
 
     def finish(self, log_end: int) -> None:
-        """The log has ended: remaining entries point nowhere, unless it was written meanwhile."""
+        """Report the remaining entries at the end of the log: they point nowhere, unless the log has grown."""
         self._orphans(log_end)
         torn: set[int] = set()
         for stretch, keys in zip(self._stretches, self._keys, strict=True):
@@ -131,7 +137,7 @@ class IndexCheck:
             self._next = next(self._walk, None)
 
     def _in_order(self) -> Iterator[_Entry]:
-        """Every entry except those that point beyond their neighbours, which would hide all after them."""
+        """Yield every entry except those that point beyond their neighbours, which would hide all after them."""
         held, last = None, 0
         for entry in self._all():
             if held is not None:
@@ -145,7 +151,7 @@ class IndexCheck:
             yield held
 
     def _all(self) -> Iterator[_Entry]:
-        """Every entry of every file; chains and slots of each file are built again and compared."""
+        """Yield every entry of every file; compute the chains and slots of each file again and compare them."""
         for file, header in self._files:
             newest: dict[int, int] = {}
             head = self._head_of(file, header)
@@ -222,7 +228,7 @@ class IndexCheck:
 
 
 def _wanted(message: StoredMessage) -> dict[int, str]:
-    """The keys it must have entries for, by their hashes."""
+    """Return the keys for which the message must have entries, by their hashes."""
     if sys_flag.transaction(message.sys_flag) == sys_flag.TRANSACTION_ROLLBACK:
         return {}
     return {key_hash_of(message.topic, key): key for key in keys_of(message)}

@@ -1,4 +1,4 @@
-"""Puts: refuses invalid messages, assigns queue offsets to the rest."""
+"""Puts: invalid messages are refused, the others get queue offsets."""
 
 import logging
 
@@ -24,10 +24,10 @@ _result = tuple.__new__  # a third of the cost of the NamedTuple's own construct
 
 
 class MessageWriter:
-    """The put half of RocketMQ's `DefaultMessageStore` and `CommitLog`, with the `topicQueueTable`.
+    """The write side of a store, with the `topicQueueTable`.
 
-    Limits are those of spec store-format 2.6; a record, or a batch, must also fit into one file
-    with its blank.
+    RocketMQ: the put part of `DefaultMessageStore` and `CommitLog`.  Limits are those of spec store-format 2.6; a
+    record, or a batch, must also fit into one file with its blank.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class MessageWriter:
         return self.opened and not self.failing and not self._cleaning.full
 
     def put(self, m: InboundMessage) -> PutResult:
-        """Append one message, or return why not."""
+        """Append one message, or return the status that refuses it."""
         if not self.opened or self.failing or self._cleaning.full or self._refuses:
             return PutResult(PutMessageStatus.SERVICE_NOT_AVAILABLE)
         topic, queue_id, body, text, _, sys_flag, _, _, _, _, _, _ = m
@@ -115,7 +115,7 @@ class MessageWriter:
         return _result(PutResult, (_PUT_OK, physicals[0], total, now_ms, queue_offset, len(sizes), tuple(physicals)))
 
     def _topic_part(self, topic: str) -> bytes | None:
-        """The topic in the format of records; None when its name is too long for them, or invalid for a directory."""
+        """Return the topic in the format of records; None if its name is too long, or invalid for a directory."""
         try:
             part = record.topic_part(topic)
         except ValueError:

@@ -1,4 +1,4 @@
-"""Accounts of `manage.py broker`: a file as Apache's `plain_acl.yml` (spec remoting 5)."""
+"""The accounts of `manage.py broker`: a file in the format of Apache's `plain_acl.yml` (spec remoting 5)."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -18,7 +18,10 @@ LOOK_S = 5.0  # RocketMQ: FileWatchService
 
 
 class AccountsFile:
-    """Read again when it has changed; while it cannot be read, the accounts stay as they were."""
+    """An accounts file that is read again when it has changed.
+
+    While it cannot be read, the accounts stay as they were.
+    """
 
     def __init__(self, path: Path, clock: Clock, changed: Callable[[AclConfig], None]) -> None:
         self._path = path
@@ -39,9 +42,9 @@ class AccountsFile:
         try:
             self._changed(read_accounts(self._path))
         except CannotStart as error:
-            log.error("%s The accounts stay as they were.", error)
+            log.error("%s The accounts are unchanged.", error)
         else:
-            log.info("the accounts %s were read again", self._path)
+            log.info("reloaded the accounts %s", self._path)
 
     def _state(self) -> tuple[int, int] | None:
         try:
@@ -52,40 +55,42 @@ class AccountsFile:
 
 
 def read_accounts(path: Path) -> AclConfig:
-    """Raises CannotStart with the error, never with a secret in it."""
+    """Return the accounts in the file.  Raises CannotStart with the error, never with a secret in it."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
-        raise CannotStart(f"The accounts {path} cannot be read: {(error.strerror or str(error)).lower()}.") from error
+        raise CannotStart(
+            f"The accounts file {path} cannot be read: {(error.strerror or str(error)).lower()}."
+        ) from error
     if len(data) > MAX_FILE_BYTES:
-        raise CannotStart(f"The accounts {path} have more than {MAX_FILE_BYTES} bytes.")
+        raise CannotStart(f"The accounts file {path} is larger than {MAX_FILE_BYTES} bytes.")
     try:
         accounts: Any = yaml.safe_load(data)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" in line {mark.line + 1}" if mark is not None else ""
-        raise CannotStart(f"The accounts {path} are no YAML{where}.") from None
+        raise CannotStart(f"The accounts file {path} is not valid YAML{where}.") from None
     try:
         return _checked(accounts)
     except AclError as error:
-        raise CannotStart(f"The accounts {path} are not as in plain_acl.yml: {error}.") from None
+        raise CannotStart(f"The accounts file {path} does not have the format of plain_acl.yml: {error}.") from None
 
 
 def _checked(plain: Any) -> AclConfig:
     if not isinstance(plain, Mapping):
-        raise AclError("it is no map with accounts and globalWhiteRemoteAddresses")
+        raise AclError("it is not a mapping with accounts and globalWhiteRemoteAddresses")
     accounts, white = plain.get("accounts") or [], plain.get("globalWhiteRemoteAddresses") or []
     if not isinstance(accounts, list) or not all(isinstance(row, Mapping) for row in accounts):
-        raise AclError("accounts is no list of maps")
+        raise AclError("accounts is not a list of mappings")
     if not isinstance(white, list) or not all(isinstance(text, str) for text in white):
-        raise AclError("globalWhiteRemoteAddresses is no list of texts")
+        raise AclError("globalWhiteRemoteAddresses is not a list of strings")
     if len(accounts) > MAX_ACCOUNTS:
-        raise AclError(f"there are more than {MAX_ACCOUNTS} accounts")
+        raise AclError(f"it has more than {MAX_ACCOUNTS} accounts")
     for number, row in enumerate(accounts, 1):
         for key in ("topicPerms", "groupPerms"):
             if not isinstance(row.get(key) or [], list):
-                raise AclError(f"{key} of account {number} is no list")
+                raise AclError(f"{key} of account {number} is not a list")
     config = AclConfig.from_plain(plain)
     for account in config.accounts:
         Rules.of(account)

@@ -1,4 +1,4 @@
-"""Configuration of `manage.py broker`: its options and a `broker.conf`, parsed."""
+"""The configuration of `manage.py broker`, made from its options and a `broker.conf`."""
 
 import ipaddress
 import re
@@ -39,12 +39,12 @@ KNOWN = {
 
 
 class CannotStart(SandboxError):
-    """An option, a file or a port prevents the start; the sentence names it."""
+    """The error for an option, a file or a port that prevents the start; the sentence names it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """As given on the command line; `properties` are those of Apache's `broker.conf`."""
+    """The options of the command line.  `properties` are those of Apache's `broker.conf`."""
 
     store: Path
     listen: str | None = None
@@ -58,7 +58,10 @@ class Options:
 
 
 class BrokerPlan(NamedTuple):
-    """One broker.  It binds `ip` and the port of its address, by which others reach it."""
+    """The configuration of one broker.
+
+    It binds `ip` and the port of its address, which is the address that others use.
+    """
 
     config: BrokerConfig
     store: MessageStoreConfig
@@ -71,7 +74,10 @@ class BrokerPlan(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """`own_name_server`: the address of this process's name server; with one broker it is the broker's own."""
+    """The configuration of the whole process.
+
+    `own_name_server`: the address of this process's name server; with one broker it is the broker's own.
+    """
 
     brokers: tuple[BrokerPlan, ...]
     ip: str
@@ -82,14 +88,17 @@ class Plan(NamedTuple):
 
 
 class Master(NamedTuple):
-    """The master of a slave, as a name server knows it."""
+    """The master of a slave, as a name server lists it."""
 
     broker: str
     cluster: str
 
 
 def name_servers_of(options: Options) -> tuple[str, ...]:
-    """Those to register with; none: this process runs its own.  A slave's master may answer for its name server."""
+    """Return the name servers to register with; empty: this process runs its own.
+
+    Without named ones, a slave registers at its master's address, since a QueueViz broker also serves as a name server.
+    """
     addresses = options.properties.get("namesrvAddr", "").split(";")
     named = options.name_servers or [each.strip() for each in addresses if each.strip()]
     for address in (*named, *options.slave_of):
@@ -98,7 +107,7 @@ def name_servers_of(options: Options) -> tuple[str, ...]:
 
 
 def master_at(address: str, cluster: ClusterInfo) -> Master:
-    """Raises CannotStart when no master is known by that address."""
+    """Return the master that is registered at an address.  Raises CannotStart if there is none."""
     for broker in cluster.brokers.values():
         if broker.addresses.get(0) == address:
             return Master(broker.name, broker.cluster)
@@ -107,37 +116,41 @@ def master_at(address: str, cluster: ClusterInfo) -> Master:
 
 
 def resolved(host: str) -> str:
-    """The IP address of a name, as this machine knows it.  Raises CannotStart."""
+    """Return the IP address of a host name, as this machine resolves it.  Raises CannotStart."""
     try:
         return socket.gethostbyname(host)
     except (OSError, UnicodeError) as error:
         raise CannotStart(
-            f"This machine does not know the address of brokerIP1={host}, which each message holds as a "
-            f"number: write it as 10.0.0.5, or add the name to its hosts."
+            f"The host name brokerIP1={host} cannot be resolved. Write an IP address such as 10.0.0.5, or add the "
+            "name to /etc/hosts."
         ) from error
 
 
 def make_plan(options: Options, masters: Sequence[Master] = (), *, resolve: Callable[[str], str] = resolved) -> Plan:
-    """`masters`: those of the addresses in `slave_of`, in their order.  Raises CannotStart."""
+    """Return the configuration of the process.  Raises CannotStart.
+
+    `masters`: those of the addresses in `slave_of`, in their order.
+    """
     properties, notes = settled(options.properties)
     ip, port = listening(options)
     shown_ip = properties.get("brokerIP1", "" if ip == "0.0.0.0" else ip)
     if not shown_ip:
         raise CannotStart(
-            "A broker that listens on every address must be told by which one clients reach it: "
-            "set brokerIP1 in the properties."
+            "A broker that listens on every address needs one address for its clients: set brokerIP1 in the properties."
         )
     if HOST.fullmatch(shown_ip) is None:
-        raise CannotStart(f"{shown_ip!r} is no brokerIP1: write it as 10.0.0.5 or broker.example.org.")
+        raise CannotStart(f"{shown_ip!r} is not a valid brokerIP1. Write it as 10.0.0.5 or broker.example.org.")
     host = shown_ip if _is_ip(shown_ip) else resolve(shown_ip)
     count = len(masters) or options.brokers
     if not 1 <= count <= MAX_BROKERS or (masters and options.brokers != 1):
-        raise CannotStart(f"One process runs 1 to {MAX_BROKERS} brokers, or the slaves of other processes' masters.")
+        raise CannotStart(f"One process runs 1 to {MAX_BROKERS} brokers, or only slaves of masters in other processes.")
     elsewhere = name_servers_of(options)
     own = None if elsewhere else f"{shown_ip}:{port}"
     first = port if count == 1 or elsewhere else port + PORTS_APART
     if first + PORTS_APART * (count - 1) + 1 > 65_535:
-        raise CannotStart(f"There is no room for {count} brokers above port {port}. Choose a lower one with --listen.")
+        raise CannotStart(
+            f"There are not enough ports above {port} for {count} brokers. Choose a lower port with --listen."
+        )
     plans = []
     for n in range(count):
         mine = _renamed(properties, n, count, masters[n] if masters else None)
@@ -145,7 +158,9 @@ def make_plan(options: Options, masters: Sequence[Master] = (), *, resolve: Call
         if options.accounts is not None:
             config = replace(config, acl=options.accounts)
         elif config.acl is not None:
-            raise CannotStart("aclEnable=true lets nobody in: name the accounts with --acl plain_acl.yml.")
+            raise CannotStart(
+                "aclEnable=true without accounts refuses every client. Name the accounts with --acl plain_acl.yml."
+            )
         directory = options.store if count == 1 else options.store / config.node
         plans.append(BrokerPlan(config, _store(mine), directory, ip))
     _check_layout(options.store, count)
@@ -155,28 +170,37 @@ def make_plan(options: Options, masters: Sequence[Master] = (), *, resolve: Call
 
 
 def listening(options: Options) -> tuple[str, int]:
-    """The address to bind.  Raises CannotStart for one that other machines reach, unless allowed by an option."""
+    """Return the IP address and port to bind.
+
+    Raises CannotStart for an address that other machines reach, unless an option allows it.
+    """
     address = options.listen or f"{DEFAULT_HOST}:{options.properties.get('listenPort', str(DEFAULT_PORT)).strip()}"
     ip, port = split(address, "address to listen on")
     if not ipaddress.ip_address(ip).is_loopback and not options.public:
-        raise CannotStart(f"Everybody on the network could use a broker at {address}. Say --public if that is meant.")
+        raise CannotStart(f"Other machines could use a broker at {address}. Add --public to allow this.")
     return ip, port
 
 
 def split(address: str, what: str) -> tuple[str, int]:
-    """`ip:port`, to bind.  Raises CannotStart."""
+    """Return IP address and port to bind from `ip:port`.
+
+    Raises CannotStart.  `what`: the name of the value in the error.
+    """
     host, port = _host_and_port(address, what)
     host = DEFAULT_HOST if host == "localhost" else host
     if not _is_ip(host):
-        raise CannotStart(f"{address!r} is no {what}: write it as 127.0.0.1:9876.")
+        raise CannotStart(f"{address!r} is not a valid {what}. Write it as 127.0.0.1:9876.")
     return host, port
 
 
 def _host_and_port(address: str, what: str) -> tuple[str, int]:
-    """Either may be a name that is looked up when it is used.  Raises CannotStart."""
+    """Return host and port from `host:port`.  Raises CannotStart.
+
+    The host may be a name, which is resolved when it is used.
+    """
     host, _, port = address.rpartition(":")
     if HOST.fullmatch(host) is None or not port.isdecimal() or not 1 <= int(port[:6]) <= MAX_PORT:
-        raise CannotStart(f"{address!r} is no {what}: write it as 127.0.0.1:9876 or broker.example.org:9876.")
+        raise CannotStart(f"{address!r} is not a valid {what}. Write it as 127.0.0.1:9876 or broker.example.org:9876.")
     return host, int(port)
 
 
@@ -188,7 +212,7 @@ def _is_ip(host: str) -> bool:
 
 
 def _renamed(properties: Mapping[str, str], n: int, count: int, master: Master | None) -> dict[str, str]:
-    """The properties of one of several brokers."""
+    """Return the properties of broker number `n` of `count`, with its own name or that of its master."""
     mine = dict(properties)
     if master is not None:
         mine |= {"brokerName": master.broker, "brokerClusterName": master.cluster, "brokerRole": "SLAVE"}
@@ -229,7 +253,7 @@ def _store(properties: Mapping[str, str]) -> MessageStoreConfig:
 def _blamed(
     properties: Mapping[str, str], keys: Iterable[str], error: ValueError, read: Callable[[Mapping[str, str]], object]
 ) -> str:
-    """A sentence with the key whose value is not valid."""
+    """Return a sentence that names the key whose value is not valid."""
     for key in keys:
         if key in properties and key != "brokerRole":
             try:
@@ -240,13 +264,16 @@ def _blamed(
 
 
 def _check_layout(store: Path, count: int) -> None:
-    """The files of one broker are in the directory itself, as Apache's; those of several in one directory each."""
+    """Raise CannotStart if the directory has the layout of another number of brokers.
+
+    The files of one broker are in the directory itself, as with Apache's; those of several in one directory each.
+    """
     if count > 1 and (store / "commitlog").is_dir():
-        raise CannotStart(f"{store} holds the store of one broker; {count} need a directory of their own.")
+        raise CannotStart(f"{store} is the store of one broker. Choose another directory for {count} brokers.")
     if count == 1 and not (store / "commitlog").is_dir() and store.is_dir():
         inside = sorted(path.parent.name for path in store.glob("*/commitlog"))
         if inside:
             raise CannotStart(
-                f"{store} holds the stores of {', '.join(inside)}. Say --brokers {len(inside)}, or "
-                f"choose one of them with --store."
+                f"{store} has the stores of {', '.join(inside)}. Set --brokers {len(inside)}, or "
+                f"choose one of the stores with --store."
             )

@@ -62,11 +62,14 @@ CLOCK_CHECK_S = 60.0
 KEPT_FACTS = 256  # not read here
 OLDEST_AFTER = 100  # collections of the young generation before an old one; Python's default is 10
 
-_TABLES = {"backup": "took the backup of a table", "lost": "started with an empty table, as there is no backup"}
+_TABLES = {
+    "backup": "loaded a table from its backup",
+    "lost": "started with an empty table, because there is no backup",
+}
 
 
 class Headless:
-    """`start`, `line`, `stop`.  Everything runs on one loop; only flushes have threads."""
+    """The brokers of this process and its name server.  Everything runs on one loop; only flushes have threads."""
 
     def __init__(self, options: Options, *, tls: ssl.SSLContext | None = None) -> None:
         self._options = options
@@ -89,7 +92,7 @@ class Headless:
         self._accounts: AccountsFile | None = None
 
     async def start(self) -> None:
-        """Raises CannotStart; then everything that was started is stopped."""
+        """Start everything.  Raises CannotStart, after everything that was started is stopped."""
         try:
             await self._start()
         except BaseException:
@@ -117,7 +120,7 @@ class Headless:
             self._accounts = AccountsFile(self._options.accounts_file, self.clock, self._admit)
 
     def line(self) -> str:
-        """The listening addresses."""
+        """Return a line with the listening addresses and the store."""
         nodes = [] if self.plan.own_name_server is None else [f"name server {self.plan.own_name_server}"]
         nodes += [
             f"{'slave' if not each.config.is_master else 'broker'} {each.config.node} {each.config.address}"
@@ -126,7 +129,7 @@ class Headless:
         return f"QueueViz: {', '.join(nodes)}; store {self._options.store}"
 
     def strange_tables(self) -> list[str]:
-        """A sentence for each table that was not read from its file."""
+        """Return a sentence for each table that was not read from its file."""
         return [
             f"{broker.config.node} {_TABLES[read.source]}: {read}."
             for broker in self.brokers
@@ -134,11 +137,14 @@ class Headless:
         ]
 
     def refused(self) -> str:
-        """Refused connections by reason; empty: none."""
+        """Return the numbers of refused connections by reason as text; empty: none."""
         return ", ".join(f"{reason} {count}" for reason, count in sorted(self.guard.refused.items()))
 
     async def stop(self) -> bool:
-        """Unregister, flush everything, close every connection.  False: a store could not be closed cleanly."""
+        """Unregister, flush everything and close every connection.
+
+        Return False if a store could not be closed cleanly.
+        """
         clean = True
         if self._accounts is not None:
             self._accounts.close()
@@ -163,7 +169,7 @@ class Headless:
     # Parts of the start.
 
     async def _masters(self) -> list[Master]:
-        """The masters of the slaves: name servers know masters by their address."""
+        """Return the masters of this process's slaves, as the name server reports them for their addresses."""
         masters: list[Master] = []
         for address in self._options.slave_of:
             name_server = name_servers_of(self._options)[0]
@@ -173,7 +179,7 @@ class Headless:
                 masters.append(master_at(address, ClusterInfo.decode(answer.body)))
             except (RemotingError, Malformed) as error:
                 raise CannotStart(
-                    f"The name server {name_server} does not say who is at {address}: {error}."
+                    f"The name server {name_server} did not return the broker at {address}: {error}."
                 ) from error
         return masters
 
@@ -209,7 +215,7 @@ class Headless:
             broker.start()
         except TablesDamaged as error:
             raise CannotStart(
-                f"The store {plan.directory} cannot be opened: {error}. Put a whole file in its place; to "
+                f"The store {plan.directory} cannot be opened: {error}. Restore a whole file. To "
                 "start with an empty table, move the damaged files away."
             ) from error
         except (StoreError, OSError) as error:
@@ -252,7 +258,7 @@ class Headless:
                 raise _no_port(ip, port, error) from error
 
     async def _registered(self, name_server: NameServer) -> None:
-        """Wait until name servers know every broker."""
+        """Wait until the name server has registered every broker."""
         expected = {each.config.address for each in self.plan.brokers}
         changed = asyncio.Event()
         self.journal.subscribe(changed.set)
@@ -269,13 +275,13 @@ class Headless:
                 broker.access.replace(accounts)
 
     def _keep_time(self) -> None:
-        """Follow the machine's clock forward; a broker's clock never runs back."""
+        """Move the brokers' clock forward to the machine's time.  It never runs back."""
         self.clock.jump_to(wall_ms())
         self.clock.call_later(CLOCK_CHECK_S, self._keep_time)
 
 
 async def serve(options: Options, say: Callable[[str], None], *, tls: ssl.SSLContext | None = None) -> bool:
-    """Run until SIGINT or SIGTERM.  Raises CannotStart; False: it did not end cleanly."""
+    """Run until SIGINT or SIGTERM.  Return False if it did not end cleanly.  Raises CannotStart."""
     over = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -286,7 +292,7 @@ async def serve(options: Options, say: Callable[[str], None], *, tls: ssl.SSLCon
         for note in cluster.plan.notes:
             say(note)
         if cluster.plan.unknown:
-            say(f"Properties that mean nothing here: {', '.join(cluster.plan.unknown)}")
+            say(f"Properties without effect in this broker: {', '.join(cluster.plan.unknown)}")
         for sentence in cluster.strange_tables():
             say(sentence)
         gc.collect()
@@ -302,7 +308,7 @@ async def serve(options: Options, say: Callable[[str], None], *, tls: ssl.SSLCon
 
 
 def server_tls(certificate: Path, key: Path | None) -> ssl.SSLContext:
-    """Raises CannotStart when the files are not valid."""
+    """Return the TLS settings for a certificate and its key.  Raises CannotStart when the files are not valid."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.set_alpn_protocols(["h2"])  # without it a gRPC client leaves before it can read why it is refused
     try:
@@ -321,8 +327,8 @@ def raised_descriptor_limit() -> int:
 
 
 def _no_port(ip: str, port: int, error: OSError) -> CannotStart:
-    reason = "another program listens there" if error.errno == errno.EADDRINUSE else _sentence(error)
-    return CannotStart(f"Cannot listen on {ip}:{port}: {reason}. Choose another with --listen.")
+    reason = "another program uses this port" if error.errno == errno.EADDRINUSE else _sentence(error)
+    return CannotStart(f"Cannot listen on {ip}:{port}: {reason}. Change --listen.")
 
 
 def _sentence(error: BaseException) -> str:

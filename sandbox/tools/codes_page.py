@@ -1,4 +1,4 @@
-"""The reference page of request codes and the nodes that serve them, read from the nodes' tables."""
+"""The reference page of request codes and the nodes that serve them, made from the nodes' tables."""
 
 from sandbox.broker.broker import Broker
 from sandbox.broker.config import BrokerConfig
@@ -20,13 +20,13 @@ from sandbox.transport.loopback import LoopbackNetwork
 
 FIRST_OF_5 = 343  # from here on: sent only by RocketMQ 5.x
 ABOUT = (
-    "Which node serves which request. What a broker or a client does not serve it answers with 3; a name server says",
-    f"nothing. Codes from {FIRST_OF_5} on are sent by peers of RocketMQ 5.x only.",
+    "The nodes that serve each request. Brokers and clients answer other codes with 3; a name server sends no",
+    f"response. Only peers of RocketMQ 5.x send codes from {FIRST_OF_5} on.",
 )
 
 
 def served() -> dict[RequestCode, tuple[str, ...]]:
-    """Every code of the table, with the nodes that serve it: broker, name server, client."""
+    """Return every code of the table with the nodes that serve it: broker, name server, client."""
     loop = SimLoop()
     try:
         clock = ScaledClock(loop, start_ms=0)
@@ -65,4 +65,4 @@ def served() -> dict[RequestCode, tuple[str, ...]]:
 
 
 def codes_rows() -> list[tuple[str, ...]]:
-    return [(str(int(code)), f"`{code.name}`", ", ".join(nodes) or "nobody") for code, nodes in served().items()]
+    return [(str(int(code)), f"`{code.name}`", ", ".join(nodes) or "no node") for code, nodes in served().items()]

@@ -1,4 +1,4 @@
-"""`manage.py mqstore`: reads a store directory, ours or Apache's, without changing a byte."""
+"""`manage.py mqstore`: a reader of stores of QueueViz and Apache that changes nothing."""
 
 import argparse
 import json
@@ -21,7 +21,7 @@ Write = Callable[[str], object]
 
 
 class StoreOptions(NamedTuple):
-    """Options of the command line."""
+    """The options of the command line."""
 
     what: str
     directory: str
@@ -38,38 +38,44 @@ class StoreOptions(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=sorted(_VIEWS), help="what to show, or verify")
+    parser.add_argument("what", choices=sorted(_VIEWS), help="report to print, or verify")
     parser.add_argument("directory", help="store directory (RocketMQ: storePathRootDir)")
-    parser.add_argument("--json", action="store_true", help="one JSON value a line instead of text")
-    parser.add_argument("--topic", help="messages, queues, index: of this topic only")
-    parser.add_argument("--queue", type=int, help="messages, queues: of this queue id only")
+    parser.add_argument("--json", action="store_true", help="print one JSON value per line instead of text")
+    parser.add_argument("--topic", help="messages, queues, index: only this topic")
+    parser.add_argument("--queue", type=int, help="messages, queues: only this queue id")
     parser.add_argument("--from", type=_count, default=0, dest="start", help="messages: first offset")
-    parser.add_argument("--limit", type=_count, help="messages, index --key: at most so many")
-    parser.add_argument("--log", action="store_true", help="messages: every record of the log, in order of arrival")
-    parser.add_argument("--key", help="index: look this key up (needs --topic)")
-    parser.add_argument("--begin", type=int, default=0, dest="begin_ms", help="index: stored not before (ms)")
-    parser.add_argument("--end", type=int, default=MAX_MS, dest="end_ms", help="index: stored not after (ms)")
-    parser.add_argument("--index-slots", type=_count, help="of index files that do not tell (maxHashSlotNum)")
+    parser.add_argument("--limit", type=_count, metavar="N", help="messages, index --key: print at most N messages")
+    parser.add_argument("--log", action="store_true", help="messages: print every record of the commit log in order")
+    parser.add_argument("--key", help="index: look up this key (needs --topic)")
+    parser.add_argument(
+        "--begin", type=int, default=0, dest="begin_ms", help="index: earliest store time (ms since 1970)"
+    )
+    parser.add_argument(
+        "--end", type=int, default=MAX_MS, dest="end_ms", help="index: latest store time (ms since 1970)"
+    )
+    parser.add_argument(
+        "--index-slots", type=_count, help="hash slots of index files that do not state them (maxHashSlotNum)"
+    )
 
 
 def _count(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 up")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
     return int(text)
 
 
 def options_of(values: dict[str, object]) -> StoreOptions:
-    """The options among all values of a parser."""
+    """Return the options from all values of an argument parser."""
     return StoreOptions._make(values[name] for name in StoreOptions._fields)
 
 
 def run(options: StoreOptions, write: Write) -> int:
-    """Write the requested report line by line.  Returns 1 if a verification found errors, else 0.
+    """Write the requested report line by line.  Return 1 if a verification found errors, else 0.
 
     Raises StoreError with a sentence when the directory is no store or the options do not fit.
     """
     if options.what == "index" and options.key is not None and options.topic is None:
-        raise StoreError("a key is looked up within its topic: give --topic too")
+        raise StoreError("--key needs --topic: the index holds keys together with their topics")
     try:
         with StoreReader(options.directory, index_slots=options.index_slots) as store:
             return _VIEWS[options.what](store, options, write)
@@ -83,9 +89,9 @@ def _summary(store: StoreReader, options: StoreOptions, write: Write) -> int:
         write(_json(row))
         return 0
     log, lock, checkpoint = row["commitLog"], row["lock"], row["checkpoint"]
-    holder = {None: "cannot tell", 0: "nobody"}.get(lock["holder"], f"process {lock['holder']}")
+    holder = {None: "an unknown process", 0: "no process"}.get(lock["holder"], f"process {lock['holder']}")
     write(f"store         {row['path']}")
-    write(f"closed        {'no: the abort file is there' if row['abort'] else 'yes'}; the lock is held by {holder}")
+    write(f"closed        {'no: the abort file exists' if row['abort'] else 'yes'}; the lock is held by {holder}")
     write(
         f"commit log    {log['files']} files of {log['fileBytes']} bytes, from {log['minOffset']} to {log['maxOffset']}"
     )
@@ -144,7 +150,7 @@ def _verify(store: StoreReader, options: StoreOptions, write: Write) -> int:
     for finding in report.findings:
         write(f"{finding.severity:<8} {finding.where} at {finding.position}: {finding.text} [{finding.code}]")
     if report.omitted:
-        write(f"{report.omitted} further findings are not shown")
+        write(f"{report.omitted} more findings are not shown")
     write(
         f"{report.records} records up to {report.log_end}, {report.units} units in {report.queues} queues, "
         f"{report.index_entries} index entries: {'sound' if report.sound else 'NOT sound'}"

@@ -11,11 +11,13 @@ ESCAPED = re.compile(r"\\(u.{0,4}|.?)", re.DOTALL)
 
 
 class BadProperties(ValueError):
-    """The sentence names the line."""
+    """A syntax error in a properties file; the message names the line."""
 
 
 def read_properties(text: str) -> dict[str, str]:
-    """Key → value; of a key that comes twice the last.  Blanks at the end of a value are part of it, as in Java.
+    """Return the properties of a text by key.  The last value of a repeated key counts.
+
+    Trailing blanks are part of a value, as in Java.
 
     Raises BadProperties for a `\\u` without four hexadecimal digits, which is all that Java refuses.
 
@@ -60,8 +62,8 @@ def _unescaped(text: str, line: int) -> str:
             return ESCAPES.get(sign, sign)
         if not re.fullmatch("u[0-9a-fA-F]{4}", sign):
             raise BadProperties(
-                f"Line {line} of the properties has {match[0]!r}, where four hexadecimal digits follow "
-                "\\u. For a backslash write two."
+                f"Line {line} of the properties has {match[0]!r}: \\u needs four hexadecimal digits. "
+                "Write a backslash as \\\\."
             )
         return chr(int(sign[1:], 16))
 

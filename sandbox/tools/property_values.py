@@ -1,4 +1,4 @@
-"""Which values of a `broker.conf` RocketMQ takes: what its parsers refuse it passes over without a word.
+"""Values of a `broker.conf` as RocketMQ reads them: it silently ignores values that its parsers refuse.
 
 RocketMQ: `MixAll.properties2Object` (4.9.8), whose numbers are those of `Integer.parseInt` and `Double.parseDouble`.
 """
@@ -20,7 +20,7 @@ QUEUE_FILE = "mappedFileSizeConsumeQueue"
 
 
 class Values(NamedTuple):
-    """`notes`: sentences about values that RocketMQ reads in another way."""
+    """Values in use, and `notes`: sentences about values that RocketMQ reads in another way."""
 
     used: dict[str, str]
     notes: tuple[str, ...]
@@ -32,7 +32,7 @@ class _Kind(NamedTuple):
 
 
 def settled(properties: Mapping[str, str]) -> Values:
-    """The values that count, without blanks around them.  A number that cannot be read is left out."""
+    """Return the values in use, without blanks around them.  A number that cannot be read is left out."""
     used: dict[str, str] = {}
     notes: list[str] = []
     for key, text in properties.items():
@@ -40,7 +40,7 @@ def settled(properties: Mapping[str, str]) -> Values:
         number = {int: WHOLE, float: FRACTION}.get(kind.type) if kind is not None else None
         if kind is not None and number is not None and not number.fullmatch(value):
             notes.append(
-                f"{key}={text} is no number. RocketMQ would ignore this and use {kind.default}, and so does "
+                f"{key}={text} is not a number. RocketMQ ignores such a value and uses {kind.default}, as does "
                 "this broker."
             )
             continue
@@ -48,14 +48,14 @@ def settled(properties: Mapping[str, str]) -> Values:
         if value == text:
             continue
         if kind is None or (kind.type is str and key not in OF_A_LIST):
-            notes.append(f"{key}={value} has blanks at its end. RocketMQ would keep them; this broker does not.")
+            notes.append(f"{key}={value} has trailing blanks. RocketMQ keeps them; this broker removes them.")
         elif kind.type is not bool:
             notes.append(
-                f"{key}={value} has blanks at its end. RocketMQ would ignore this and use {kind.default}; "
+                f"{key}={value} has trailing blanks. RocketMQ ignores such a value and uses {kind.default}; "
                 f"this broker uses {value}."
             )
         elif value.lower() == "true":
-            notes.append(f"{key}={value} has blanks at its end. RocketMQ would read it as false; this broker as true.")
+            notes.append(f"{key}={value} has trailing blanks. RocketMQ reads it as false, this broker as true.")
     return Values(used, tuple(notes))
 
 

@@ -1,4 +1,4 @@
-"""`docs/images/rooms.svg`: rooms by layer, and which one imports which, drawn from the import graph.
+"""The drawing `docs/images/rooms.svg`: packages by layer with their imports, from the import graph.
 
 An arrow that follows from others (a to c, where a imports b and b imports c) is left out.
 """
@@ -40,7 +40,7 @@ class Box(NamedTuple):
 
 
 def picture(root: Path) -> str:
-    """The SVG.  `root`: the checkout, whose pyproject.toml lists the layers for import-linter."""
+    """Return the SVG.  `root`: the checkout, whose pyproject.toml lists the layers for import-linter."""
     rows = layers(root)
     boxes = {box.room: box for number, row in enumerate(rows) for box in _row(row, number)}
     height = len(rows) * (BOX_HEIGHT + GAP) - GAP + 2
@@ -66,14 +66,14 @@ def picture(root: Path) -> str:
 
 
 def layers(root: Path) -> list[list[str]]:
-    """Rooms by layer, the highest first."""
+    """Return the packages by layer, the highest first."""
     contracts = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
     [rooms] = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
     return [row.split(" | ") for row in rooms]
 
 
 def imports(rooms: list[str]) -> set[tuple[str, str]]:
-    """Importing and imported room, type imports included."""
+    """Return pairs of importing and imported package, type imports included."""
     import grimp  # for the documentation only
 
     graph = grimp.build_graph("sandbox", "queueviz", cache_dir=None)
@@ -88,7 +88,7 @@ def imports(rooms: list[str]) -> set[tuple[str, str]]:
 
 
 def arrows(pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Without those that follow from others."""
+    """Return the pairs without those that follow from others."""
     reached = set(pairs)
     while more := {(a, d) for a, b in reached for c, d in pairs if b == c} - reached:
         reached |= more
@@ -104,7 +104,7 @@ def _row(rooms: list[str], number: int) -> list[Box]:
 
 
 def _box(box: Box) -> list[str]:
-    """Its name and the first sentence of its docstring."""
+    """Return the SVG elements of a package: a box with its name and the first sentence of its docstring."""
     text = (import_module(box.room).__doc__ or "").split("\n\n")[0].replace("\n", " ")
     sentence, letters = text.split(".  ")[0].rstrip("."), int((box.width - 16) / CHAR_WIDTH)
     words = textwrap.wrap(sentence, letters, max_lines=2, placeholder=" …")
@@ -119,7 +119,10 @@ def _box(box: Box) -> list[str]:
 
 
 def _arrow(above: Box, below: Box, lanes: dict[int, Iterator[int]]) -> str:
-    """To the upper edge of a box: straight down, or beside the boxes where others stand between."""
+    """Return the SVG path of an arrow to the upper edge of a box.
+
+    It goes straight down, or beside the boxes if others are between.
+    """
     end = f"{below.middle:g} {below.y - GAP:g} {below.middle:g} {below.y:g}"
     from_y = above.y + BOX_HEIGHT
     if below.y - from_y <= GAP:

@@ -1,4 +1,4 @@
-"""Writes messages into a store directory without a broker: the same files."""
+"""A writer of messages into a store directory, without a broker."""
 
 import asyncio
 from pathlib import Path
@@ -28,10 +28,11 @@ LOG_DIRECTORY = "commitlog"
 
 
 class StoreSink:
-    """One topic of one store.  Raises Locked where a broker uses the directory, StoreError where it cannot be used.
+    """A writer for one topic of one store.
 
-    Equal keys go to one queue, as `SelectMessageQueueByHash` sends them.  A new directory gets RocketMQ's default file
-    sizes (sparse) and an entry in `topics.json`, so that a broker started on it serves the topic.
+    Raises Locked if a broker uses the directory, StoreError if it cannot be used.  Equal keys go to one queue, as
+    `SelectMessageQueueByHash` sends them.  A new directory gets RocketMQ's default file sizes (sparse) and an entry
+    in `topics.json`, so that a broker started on it serves the topic.
     """
 
     def __init__(self, directory: Path, topic: str, *, queues: int) -> None:
@@ -47,8 +48,7 @@ class StoreSink:
         except Locked as error:
             self._loop.close()
             raise Locked(
-                f"{directory} is held by a running broker. Stop it first; a running sandbox is fed with "
-                "--sandbox instead."
+                f"A running broker uses {directory}. Stop it first, or feed a running sandbox with --sandbox."
             ) from error
         except OSError as error:
             self._loop.close()
@@ -60,7 +60,7 @@ class StoreSink:
             raise
 
     def send(self, batch: list[FeedRow]) -> None:
-        """Append and dispatch; the rows are readable afterwards."""
+        """Append and dispatch a batch of rows, which are readable afterwards."""
         now_ms = self._clock.now_ms()
         for row in batch:
             result = self._store.put_message(self._message(row, now_ms))
@@ -70,7 +70,7 @@ class StoreSink:
         self._loop.run_until_complete(asyncio.sleep(0))  # the store's timers: flush, cleaning
 
     def close(self) -> None:
-        """Flush everything, release the lock, remove the abort file."""
+        """Flush everything, release the lock, and remove the abort file."""
         try:
             self._store.close()
         finally:
@@ -108,7 +108,10 @@ class StoreSink:
         )
 
     def _add_topic(self) -> None:
-        """Raises TablesDamaged where a table is there that cannot be read: it would be overwritten."""
+        """Add the topic to `topics.json`.
+
+        Raises TablesDamaged if the file exists and cannot be read: it would be overwritten.
+        """
         file = self._store.config_file(TOPICS)
         try:
             content = file.read()
@@ -125,6 +128,6 @@ class StoreSink:
 
 
 def _config_of(directory: Path) -> MessageStoreConfig:
-    """RocketMQ's default sizes, but the size of existing log files."""
+    """Return a store configuration with RocketMQ's default sizes, but the size of existing log files."""
     logs = sorted((directory / LOG_DIRECTORY).glob("0*"))
     return MessageStoreConfig(commit_log_file_bytes=logs[0].stat().st_size) if logs else MessageStoreConfig()

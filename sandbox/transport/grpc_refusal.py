@@ -1,6 +1,6 @@
-"""An answer to gRPC clients that call a port of the remoting protocol: an error with our sentence.
+"""An error response to gRPC clients that connect to a port of the remoting protocol.
 
-HTTP/2 as far as that needs it (RFC 9113, RFC 7541): each call is answered by trailers alone, with UNIMPLEMENTED.
+It implements HTTP/2 as far as needed (RFC 9113, RFC 7541): each call is answered by trailers alone, with UNIMPLEMENTED.
 """
 
 SENTENCE = (
@@ -18,7 +18,10 @@ UNIMPLEMENTED = "12"
 
 
 class GrpcRefusal:
-    """`is_over`: a call was answered and its caller has said everything, or too much."""
+    """The refusal of the calls of one gRPC connection.
+
+    `is_over`: a call was answered and its caller has sent everything, or too much.
+    """
 
     def __init__(self) -> None:
         self.is_over = False
@@ -28,7 +31,7 @@ class GrpcRefusal:
         self._answered: set[int] = set()
 
     def answer(self, data: bytes) -> bytes:
-        """Return the bytes to send in answer to these, which begin with the preface."""
+        """Return the bytes to send in answer to the received bytes, which begin with the HTTP/2 preface."""
         self._buffer += data
         self._read_bytes += len(data)
         out = b""
@@ -67,12 +70,12 @@ def _frame(kind: int, flags: int, stream: int, body: bytes = b"") -> bytes:
 
 
 def _literal(name: str, value: str) -> bytes:
-    """A header that is not indexed, without Huffman's code."""
+    """Return a header field that is not indexed, without Huffman coding."""
     return b"\x00" + _text(name) + _text(value)
 
 
 def _text(text: str) -> bytes:
-    """Its length in a prefix of 7 bits, then in groups of 7."""
+    """Return the text with its length before it: in a prefix of 7 bits, then in groups of 7."""
     data = text.encode("ascii")
     length = bytes([min(len(data), 127)])
     rest = len(data) - 127

@@ -1,7 +1,7 @@
 """The network inside one sandbox, in memory.
 
-The loop passes commands on, never re-entrantly: commands sent in one turn on one connection arrive as one batch in a
-later turn.  Links can be cut and slowed by two hooks; without them a command costs about 1 µs.
+The loop delivers commands, never re-entrantly: commands sent in one turn on one connection arrive as one batch in a
+later turn.  Two hooks can cut and slow down links; without them a command costs about 1 µs.
 """
 
 import asyncio
@@ -29,11 +29,11 @@ CONNECT_TIMEOUT_S = 3.0  # over a cut link; RocketMQ: connectTimeoutMillis
 
 
 class LoopbackNetwork:
-    """Addresses are `ip:port`; a `connector` assigns those of connecting ends.
+    """An in-memory network.  Addresses are `ip:port`; a `connector` assigns those of connecting ends.
 
-    `gate(sender, receiver)`, when set, decides whether bytes pass; on a cut link they are lost without notice.
-    `delay(sender, receiver)` is the delay in seconds of the clock.  `tap(sender, receiver, command)` sees every command
-    that is sent.  With `wire`, each command is encoded and decoded on its way.
+    `gate(sender, receiver)`, when set, returns True if bytes pass; on a cut link they are lost without notice.
+    `delay(sender, receiver)` is the delay in seconds of the clock.  `tap(sender, receiver, command)` is called with
+    every command that is sent.  With `wire`, each command is encoded and decoded on its way.
     """
 
     def __init__(self, loop: Loop, *, wire: bool = False, clock: Clock | None = None) -> None:
@@ -56,13 +56,13 @@ class LoopbackNetwork:
         return _Connector(self, local_ip)
 
     def connections(self) -> list[tuple[str, str]]:
-        """Every open connection as connecting and serving address."""
+        """Return every open connection as a pair of connecting and serving address."""
         return [(end.remote, end.local) for end in self._exchange.connections()]
 
     def open(
         self, local_ip: str, address: str, heard: Heard, on_close: Closed, opened: Callable[[End | None], None]
     ) -> None:
-        """Opening takes one way there and one back."""
+        """Open a connection, which takes the delay of both directions, and call `opened` with its end or None."""
         local = self._exchange.local_address(local_ip)
         if self.gate is not None and not (self.gate(local, address) and self.gate(address, local)):
             self._later(CONNECT_TIMEOUT_S, lambda: opened(None))
@@ -96,7 +96,7 @@ class LoopbackNetwork:
 
 
 class _Connector:
-    """Opens connections from one address."""
+    """A connector that opens connections from one address."""
 
     def __init__(self, network: LoopbackNetwork, local_ip: str) -> None:
         self._network = network
@@ -129,5 +129,5 @@ class _Connector:
                 late.close()
             raise
         if channel is None:
-            raise ConnectFailed(f"nobody listens at {address}")
+            raise ConnectFailed(f"nothing listens at {address}")
         return channel

@@ -1,4 +1,4 @@
-"""Commands, or plain bytes, over one TCP connection."""
+"""Channels of commands, or of plain bytes, over one TCP connection."""
 
 import asyncio
 import logging
@@ -37,11 +37,11 @@ OVERLOAD = "[OVERLOAD]system busy, start flow control for a while"
 
 
 class TcpChannel:
-    """A `Channel`.  All commands of a read are one batch, and their answers go out in one write.
+    """A `Channel` over TCP.  All commands of a read are one batch, and their answers are sent in one write.
 
-    With a `guard` it is the end of a listener: unanswered requests and incomplete frames are counted, and the reason of
-    its end is reported.  `send` raises ProtocolViolation for a request that fits into no frame; an answer that fits
-    into none becomes an error.
+    With a `guard` it is the server's end: unanswered requests and incomplete frames are counted, and the reason of
+    its end is reported.  `send` raises ProtocolViolation for a request that is too large for a frame; such an answer
+    becomes an error.
     """
 
     transport_kind = "tcp"
@@ -90,7 +90,7 @@ class TcpChannel:
         if self.is_open and reason != "closed":
             self.why_closed = reason
             if reason == EXPIRED:
-                self._end(tcp_guard.IDLE, "silent for too long", self._last_code)
+                self._end(tcp_guard.IDLE, "no traffic for too long", self._last_code)
         self._stream.close()
 
     def __repr__(self) -> str:
@@ -157,7 +157,7 @@ class TcpChannel:
     # Batches.
 
     def _take(self, commands: list[RemotingCommand]) -> None:
-        """Handle them in order, in batches as large as the other side reads the answers."""
+        """Process commands in order.  If the other side does not read the answers, the batches are smaller or wait."""
         if len(commands) <= FEW:
             self._handle(commands)
             return
@@ -183,7 +183,7 @@ class TcpChannel:
                 self.close()
 
     def _admitted(self, commands: list[RemotingCommand], guard: TcpGuard) -> list[RemotingCommand]:
-        """The requests within the limit; the others are answered here."""
+        """Return the requests within the limit of pending requests.  The others are answered here."""
         pending, now_s = self._pending, guard.clock.monotonic()
         self._last_code = commands[-1].code
         room = (
@@ -213,7 +213,10 @@ class TcpChannel:
         return [c for c in commands if c not in refused] if refused else commands
 
     def _forget_unanswered(self, before_s: float) -> int:
-        """Drop requests without an answer: name servers ignore unknown codes.  Returns how many were dropped."""
+        """Drop requests that got no answer since `before_s`, and return their number.
+
+        Name servers do not answer unknown codes.
+        """
         gone = 0
         for opaque, since_s in list(self._pending.items()):
             if since_s > before_s:
@@ -238,7 +241,7 @@ class TcpChannel:
     # The end of the connection.
 
     def _refuse_grpc(self, refusal: GrpcRefusal, data: bytes) -> None:
-        """It is reported already; its client reads why."""
+        """Answer a gRPC client with an error it can read.  The refusal is reported already."""
         self._stream.write(refusal.answer(data))
         if refusal.is_over:
             self.close()
@@ -278,7 +281,7 @@ class TcpChannel:
 
 
 class TcpByteChannel:
-    """A `ByteChannel`: each read gives one piece."""
+    """A `ByteChannel` over TCP: each read gives one piece."""
 
     transport_kind = "tcp"
 

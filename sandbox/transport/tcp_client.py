@@ -1,4 +1,4 @@
-"""Connections to external brokers and name servers, or to our own in another process."""
+"""Client connections to external brokers and name servers, or to those of another QueueViz process."""
 
 import asyncio
 import logging
@@ -21,8 +21,8 @@ C = TypeVar("C", TcpChannel, TcpByteChannel)
 class TcpConnector:
     """A `Connector` over real sockets.  Addresses are `ip:port` or `host:port`.
 
-    `local_ip` is the source address; by default the machine chooses.  It must be made and used on one loop, and `close`
-    ends every connection it opened.
+    `local_ip` is the source address; by default the machine chooses.  The connector must be made and used on one
+    loop, and `close` ends every connection it opened.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class TcpConnector:
         )
 
     async def close(self) -> None:
-        """Open no more connections, end all; returns when the last one is closed."""
+        """Open no more connections and end all of them; return when the last one is closed."""
         self._closed = True
         for task in list(self._opening):
             task.cancel()
@@ -108,14 +108,14 @@ class TcpConnector:
             if isinstance(error, TimeoutError):
                 raise ConnectFailed(f"{address} did not answer within {self._limits.connect_s:g} s") from error
             if isinstance(error, OSError | ValueError | OverflowError):
-                raise ConnectFailed(f"nobody listens at {address}{_reason(error)}") from error
+                raise ConnectFailed(f"nothing listens at {address}{_reason(error)}") from error
             raise
         if not made:
             raise ConnectFailed(f"{address} is not wanted any more")
         return made[0]
 
     def _later(self, dial: Callable[[], Awaitable[Any]], opened: Callable[[Any], None]) -> None:
-        """Dial in a task, then call `opened` with the channel or None; callers do not wait."""
+        """Open a connection in a task, then call `opened` with the channel or None.  The caller does not wait."""
 
         async def connect() -> None:
             try:
@@ -131,7 +131,7 @@ class TcpConnector:
 
 
 def _reason(error: Exception) -> str:
-    """The error text of the operating system, empty for a refused connection."""
+    """Return the error text of the operating system; empty for a refused connection."""
     if isinstance(error, ConnectionRefusedError):
         return ""
     if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) and (error.errno or 0) > 0:

@@ -1,4 +1,4 @@
-"""Limits and refusal counts shared by all listening ports of one sandbox."""
+"""Limits and counters of refusals, shared by all listening ports of one sandbox."""
 
 import logging
 from collections import Counter
@@ -40,16 +40,17 @@ class Reader(Protocol):
 
 
 class TcpGuard:
-    """Counts connections and refusals.  `clock` is the machine's, as the machine is protected.
+    """The counters of connections and refusals, with their limits.  `clock` is the machine's clock.
 
-    Snapshots read `connections`, `unfinished_bytes`, `unread_bytes`, `refused` (by reason) and `unreported` (refusals
-    without an event).  The log has a line for each reported refusal, and a second later one that counts the others.
+    Snapshots read `connections`, `unfinished_bytes`, `unread_bytes`, `refused` (by reason) and `unreported`
+    (refusals without an event).  The log has a line for each reported refusal, and a second later one that counts
+    the others.
     """
 
     def __init__(
         self, limits: TcpLimits, *, clock: Clock, journal: Journal, check: Callable[[], None] = lambda: None
     ) -> None:
-        """`check`: before bytes go out."""
+        """Set the limits.  `check` is called before bytes are sent."""
         self.limits = limits
         self.check = check
         self.clock = clock
@@ -67,7 +68,7 @@ class TcpGuard:
         self._readers: dict[Reader, int] = {}  # bytes left unread at the last count
 
     def admit(self, address: str) -> bool:
-        """Return whether one more connection may stay.  An admitted one must `leave`."""
+        """Return True if one more connection is within the limit.  Each admitted one must call `leave`."""
         if self.connections >= self.limits.connections:
             self.refuse(address, CONNECTIONS, f"{self.connections} connections are open")
             return False
@@ -78,9 +79,10 @@ class TcpGuard:
         self.connections -= 1
 
     def refuse(self, address: str, reason: str, remark: str, request_code: int | None = None) -> None:
-        """A connection is refused or ended.  All are counted; so many a second are written to journal and log.
+        """Count a connection that is refused or ended.
 
-        `request_code`: the request that caused it, where known.
+        A limited number per second is also written to journal and log.  `request_code`: the request that caused it,
+        if known.
         """
         self.refused[reason] += 1
         if not self._reports.take(self.clock.monotonic()):
@@ -92,7 +94,10 @@ class TcpGuard:
         self._journal.write(ConnectionRefused(address=address, reason=reason, request_code=request_code, remark=remark))
 
     def too_many_pending(self, address: str) -> None:
-        """A request is answered with code 2.  Reported at most once a second."""
+        """Count a request that is answered with code 2, because too many are pending.
+
+        Reported at most once a second.
+        """
         self.refused[PENDING] += 1
         self._log_later(PENDING)
         if self._pending_reports.take(self.clock.monotonic()):
@@ -108,7 +113,10 @@ class TcpGuard:
     # Unread answers, over all connections.
 
     def unread(self, reader: Reader, size: int) -> None:
-        """One connection has `size` bytes unread now.  Over the limit, the one idle for longest is ended first."""
+        """Set the number of bytes that one connection has unread.
+
+        If the total is over the limit, connections are ended, beginning with the one idle for longest.
+        """
         before = self._readers.pop(reader, 0)
         if size:
             self._readers[reader] = size

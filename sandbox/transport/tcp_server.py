@@ -1,4 +1,4 @@
-"""A listening port: accepted sockets become channels of a node's `Listener`."""
+"""A listening TCP port, whose accepted sockets become channels of a node's `Listener`."""
 
 import asyncio
 import contextlib
@@ -24,11 +24,12 @@ TLS_GREETING = b"\x16"
 
 
 class TcpServer:
-    """Opened and closed at any time; the node behind it goes on and sees its connections close.
+    """A listening port, which can be opened and closed at any time.  The node behind it sees its connections close.
 
-    `carries_bytes`: the listener is a `ByteListener`, a broker's replication port.  `idle`: the listener does not close
-    idle connections itself; a name server does not, a broker does.  With `tls` the first byte of a connection decides
-    whether it is encrypted, and plain ones are served too: RocketMQ's `tls.server.mode=permissive`, its default.
+    `carries_bytes`: the listener is a `ByteListener`, a broker's replication port.  `idle`: the listener does not
+    close idle connections itself; a name server does not, a broker does.  With `tls` the first byte of a connection
+    decides whether it is encrypted, and plain ones are served too: RocketMQ's `tls.server.mode=permissive`, its
+    default.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class TcpServer:
         return len(self._streams)
 
     def open(self, ip: str, port: int) -> None:
-        """Accept from now on; port 0 is a free one.  Raises OSError when the port is taken."""
+        """Accept connections from now on.  Port 0 selects a free port.  Raises OSError when the port is taken."""
         assert self._socket is None, "it is open already"
         opened = socket.socket(socket.AF_INET6 if ":" in ip else socket.AF_INET, socket.SOCK_STREAM)
         try:
@@ -82,7 +83,7 @@ class TcpServer:
             self._look_later()
 
     async def close(self) -> None:
-        """Accept no more connections, and end all; returns when the last one is closed."""
+        """Accept no more connections, and end all; return when the last one is closed."""
         opened, self._socket = self._socket, None
         if opened is None:
             return
@@ -163,7 +164,7 @@ class TcpServer:
                     self._guard.refuse(remote, TLS, str(error) or type(error).__name__)
 
     async def _first_byte(self, arrived: socket.socket) -> bytes:
-        """Peeks, does not read."""
+        """Return the first byte of a connection without removing it from the input."""
         loop = asyncio.get_running_loop()
         came = loop.create_future()
         loop.add_reader(arrived, lambda: None if came.done() else came.set_result(None))
@@ -209,7 +210,7 @@ class TcpServer:
             if stream.turns != turns:
                 self._streams[stream] = (stream.turns, 0)
             elif looks + 1 >= LOOKS:
-                self._guard.refuse(stream.remote, IDLE, "silent for too long")
+                self._guard.refuse(stream.remote, IDLE, "no traffic for too long")
                 stream.close()
             else:
                 self._streams[stream] = (turns, looks + 1)

@@ -1,4 +1,4 @@
-"""One socket under asyncio: bytes in as they come, bytes out in one write per turn."""
+"""A socket under asyncio: received bytes are passed on at once, bytes to send go out in one write per turn."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,25 +8,25 @@ from sandbox.transport.tcp_limits import TcpLimits
 
 
 class StreamUser(Protocol):
-    """The user of a socket."""
+    """The interface of the user of a stream."""
 
     def heard(self, data: bytes) -> None: ...
     def drained(self) -> None:
-        """The other side reads again."""
+        """Called when the other side reads again."""
 
     def unread(self, size: int) -> None:
-        """The stream ends: the other side has left `size` bytes unread, and more was to be sent."""
+        """Called when the stream ends because the other side has left `size` bytes unread."""
 
     def lost(self) -> None:
-        """The connection has ended, by either side; called once, in a later turn."""
+        """Called once, in a later turn, when the connection has ended by either side."""
 
 
 class TcpStream(asyncio.BufferedProtocol):
     """The asyncio part of a connection; its user interprets the bytes.
 
     All streams of a port read into one `buffer`: received bytes are copied out of it first.  With `waits` nothing is
-    read while the other side leaves more than `drain_bytes` unread.  Only one side of a connection may wait like that
-    (ours is the listening one), or both might wait for each other.
+    read while the other side leaves more than `drain_bytes` unread.  Only one side of a connection may wait like
+    that (here the listening one), or both might wait for each other.
     """
 
     def __init__(
@@ -39,10 +39,11 @@ class TcpStream(asyncio.BufferedProtocol):
         counted: Callable[["TcpStream", int], None] = lambda stream, size: None,
         check: Callable[[], None] = lambda: None,
     ) -> None:
-        """`user_of` is called once the connection exists; None: it is closed.
+        """Prepare the stream.
 
-        `counted` is called with the number of unread bytes at each count, `check` before bytes go out: where it does
-        not return nothing is said any more.
+        `user_of` is called once the connection exists and returns its user; None: the connection is closed.
+        `counted` is called with the number of unread bytes at each count.  `check` is called before bytes are sent:
+        if it does not return, nothing more is sent.
         """
         self._limits = limits
         self._buffer = buffer
@@ -68,7 +69,7 @@ class TcpStream(asyncio.BufferedProtocol):
     # Called by its user.
 
     def write(self, data: bytes) -> None:
-        """Goes out with everything else of this turn; ignored once the stream is closed."""
+        """Send the bytes together with all other bytes of this turn.  Ignored once the stream is closed."""
         if self.is_open:
             if not self._out and not self._in_turn:
                 asyncio.get_running_loop().call_soon(self.flush)
@@ -96,7 +97,7 @@ class TcpStream(asyncio.BufferedProtocol):
             self._count(left)
 
     def close(self) -> None:
-        """Send the bytes written before, then end; a side that does not read is given `linger_s`."""
+        """Send the bytes written before, then end the connection.  A side that does not read has `linger_s` left."""
         if not self.is_open:
             return
         self.flush()
@@ -105,20 +106,20 @@ class TcpStream(asyncio.BufferedProtocol):
         self._linger = asyncio.get_running_loop().call_later(self._limits.linger_s, self._transport.abort)
 
     def count_unread(self) -> int:
-        """Count again; the result is what `counted` got last."""
+        """Count the unread bytes again, and return their number without calling `counted`."""
         self._counted_bytes = self._transport.get_write_buffer_size()
         if not self._counted_bytes:
             self.unread_since_s = None
         return self._counted_bytes
 
     def end_unread(self) -> None:
-        """Too much is unread over all connections, and this one was idle for longest."""
+        """End the stream, because all connections together have too many unread bytes."""
         if self._user is not None:
             self._user.unread(self._counted_bytes)
         self.abort()
 
     def abort(self) -> None:
-        """End at once, dropping unread bytes."""
+        """End the connection at once, and drop unread bytes."""
         self.is_open = False
         self._out.clear()
         self._transport.abort()
@@ -160,7 +161,10 @@ class TcpStream(asyncio.BufferedProtocol):
                 self.flush()
 
     def eof_received(self) -> bool:
-        """RocketMQ's servers have no half-open connections: after its end of input a client gets no more answers."""
+        """Close the stream when the other side has ended its input.
+
+        RocketMQ's servers have no half-open connections: after that a client gets no more answers.
+        """
         self.close()
         return False
 
@@ -195,9 +199,9 @@ class TcpStream(asyncio.BufferedProtocol):
 
 
 def _no_user(stream: TcpStream) -> None:
-    """The default: no user."""
+    """Return None, the default user of a stream."""
 
 
 def address_text(name: Any) -> str:
-    """`ip:port` of a socket's address; a closed end has none."""
+    """Return `ip:port` of a socket's address; empty for a closed socket, which has none."""
     return f"{name[0]}:{name[1]}" if name else ""

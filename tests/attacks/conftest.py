@@ -24,7 +24,7 @@ def still_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def timers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[object]]:
-    """What the demo's timers wait to mend; none of them runs."""
+    """The timers of the demo's faults; none of them runs."""
     started: list[object] = []
 
     class Timer:

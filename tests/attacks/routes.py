@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from queueviz.pages.keep import OPERATIONS
+from queueviz.pages.sandbox_operations import OPERATIONS
 from sandbox.control.actions import BY_NAME as ACTIONS
 
 ADMIN = "admin/"
@@ -126,6 +126,7 @@ NEEDS: dict[str, list[Ask]] = {
         Ask("GET", "see", {"lab": "pinned-offset"}, finds=False),
         Ask("POST", "act", {"lab": "pinned-offset"}, {"action": "TakeHint"}, finds=False),
     ],
+    "s/<slug:slug>/labs/<slug:lab>/progress/": [Ask("POST", "see", {"lab": "pinned-offset"}, finds=False)],
     "s/<slug:slug>/<slug:tab>/": [Ask("GET", "see", {"tab": "groups"})],
     "k/<attached:slug>/": SEE,
     "k/<attached:slug>/actions/": ACT,

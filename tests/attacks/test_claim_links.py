@@ -11,7 +11,7 @@ from django.utils import timezone
 from queueviz.access import policy
 from queueviz.access.visitor import Visitor
 from queueviz.models import Grant, Sandbox
-from queueviz.sandboxes import ownership
+from queueviz.sandboxes import creation, ownership
 from sandbox.kernel.errors import ActionRefused
 from tests.web.fake_port import FakePort
 
@@ -36,7 +36,7 @@ def test_who_takes_it_is_an_owner_and_who_owned_it_stays_one(port: FakePort, fir
     owner, friend = (
         browser() if kind == "browser" else account(name) for kind, name in ((first, "ada"), (taker, "grace"))
     )
-    sandbox = ownership.create(owner, "orders").sandbox
+    sandbox = creation.create(owner, "orders").sandbox
     assert ownership.claim(friend, ownership.claim_link(owner, sandbox)) == sandbox
     assert (role(owner, sandbox), role(friend, sandbox)) == ("owner", "owner")
     assert policy.sandboxes_of(owner) == policy.sandboxes_of(friend) == [sandbox]
@@ -45,7 +45,7 @@ def test_who_takes_it_is_an_owner_and_who_owned_it_stays_one(port: FakePort, fir
 
 def test_a_sandbox_that_an_account_takes_lives_as_an_account_s(port: FakePort) -> None:
     owner, friend = browser(), account("grace")
-    sandbox = ownership.create(owner, "orders").sandbox
+    sandbox = creation.create(owner, "orders").sandbox
     ownership.claim(friend, ownership.claim_link(owner, sandbox))
     sandbox.refresh_from_db()
     assert sandbox.expires_at is not None
@@ -68,7 +68,7 @@ def test_revoking_ends_links_that_are_open_in_someone_s_browser(visitor: Client,
     path = visitor.post(f"/s/{mine}/keep/claim-link/").context["claim_url"]
     assert anonymous.get(path).status_code == 200
     page = visitor.post(f"/s/{mine}/keep/revoke/")
-    assert b"2 API tokens and links were ended." in page.content, "the sandbox's first token, and the link"
+    assert b"2 API tokens and links were revoked." in page.content, "the sandbox's first token, and the link"
     assert anonymous.post(path).status_code == 404
     assert anonymous.get(path).status_code == 404
     assert anonymous.get(f"/s/{mine}/").context["role"] == "viewer"
@@ -77,7 +77,7 @@ def test_revoking_ends_links_that_are_open_in_someone_s_browser(visitor: Client,
 
 def test_an_owner_who_opens_a_link_does_not_use_it_up(port: FakePort) -> None:
     owner, friend = browser(), browser()
-    sandbox = ownership.create(owner, "orders").sandbox
+    sandbox = creation.create(owner, "orders").sandbox
     token = ownership.claim_link(owner, sandbox)
     assert ownership.claim(owner, token) == sandbox
     ownership.claim(friend, token)
@@ -87,7 +87,7 @@ def test_an_owner_who_opens_a_link_does_not_use_it_up(port: FakePort) -> None:
 def test_a_program_with_a_token_does_not_use_a_link_up(port: FakePort) -> None:
     """It has no session that could own anything."""
     owner, friend = browser(), browser()
-    sandbox = ownership.create(owner, "orders").sandbox
+    sandbox = creation.create(owner, "orders").sandbox
     token = ownership.claim_link(owner, sandbox)
     with pytest.raises(ActionRefused) as refused:
         ownership.claim(Visitor(token="qv_made_up"), token)
@@ -98,7 +98,7 @@ def test_a_program_with_a_token_does_not_use_a_link_up(port: FakePort) -> None:
 
 def test_links_are_limited_in_number(port: FakePort) -> None:
     owner = browser()
-    sandbox = ownership.create(owner, "orders").sandbox
+    sandbox = creation.create(owner, "orders").sandbox
     for _ in range(ownership.LIMITS.tokens_per_sandbox):
         ownership.claim_link(owner, sandbox)
     with pytest.raises(ActionRefused) as refused:

@@ -160,7 +160,7 @@ def test_an_answer_after_the_date_is_refused_by_every_way_in(lesson: Class, by: 
 def test_guessed_codes_are_counted_and_a_flood_does_not_learn_which_is_right(
     lesson: Class, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(joining, "GUESSES", Rate(1, 4, what="codes that are no course's", now=lambda: 0.0))
+    monkeypatch.setattr(joining, "GUESSES", Rate(1, 4, what="invalid course codes", now=lambda: 0.0))
     monkeypatch.setattr(joining, "LOOKS", Rate(1, 10, what="codes", now=lambda: 0.0))
 
     def tried(code: str | None, address: str = "127.0.0.1") -> int:

@@ -22,7 +22,7 @@ HEAD = b"POST /new/ HTTP/1.1\r\nHost: here\r\n"
 
 
 class Server:
-    """What Daphne's requests ask of their server; answers each at once, with its length."""
+    """A server stand-in for Daphne's requests; it answers each at once, with its length."""
 
     http_timeout = None
     request_buffer_size = 8_192

@@ -1,4 +1,4 @@
-"""Who is no one stays no one: made-up tokens and cookies are counted with their address."""
+"""Made-up tokens and cookies give no identity and are counted with their address."""
 
 from datetime import timedelta
 from itertools import count
@@ -13,7 +13,7 @@ from django.utils import timezone
 from queueviz.access import creation_limits, policy
 from queueviz.access.visitor import Visitor, counted, of_scope
 from queueviz.models import AuditRecord, Grant
-from queueviz.sandboxes import demo, ownership, visitor_actions
+from queueviz.sandboxes import creation, demo, ownership, visitor_actions
 from sandbox.control.actions import ChangeActor, CrashActor, RestartActor
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
@@ -63,7 +63,7 @@ def test_questions_of_made_up_visitors_are_one_visitor_s(port: FakePort, still_c
 
 
 def test_a_token_that_was_given_out_and_one_that_was_not(port: FakePort) -> None:
-    made = ownership.create(Visitor(address=HERE), "orders")
+    made = creation.create(Visitor(address=HERE), "orders")
     good, wrong = (Visitor(token=token, address=HERE) for token in (made.token, "qv_wrong"))
     assert policy.counted_as(good).startswith("token:")
     assert policy.counted_as(wrong) == f"address:{HERE}"
@@ -120,7 +120,7 @@ def test_sockets_are_counted_by_customer_too() -> None:
 
 def test_nothing_is_to_be_mended_where_nothing_was_done(port: FakePort, timers: list[object]) -> None:
     ownership.demo_sandbox()
-    port.refuse["act"] = ActionRefused(404, "There is no actor {actor}.", actor="Z")
+    port.refuse["act"] = ActionRefused(404, "Actor {actor} does not exist.", actor="Z")
     with pytest.raises(ActionRefused):
         visitor_actions.act(Visitor(address=HERE), "landing", {"action": "CrashActor", "actor": "Z"})
     assert timers == []

@@ -20,8 +20,8 @@ from queueviz.access.visitor import Visitor
 from queueviz.links import share_links
 from queueviz.management.commands import serve
 from queueviz.models import AuditRecord, Grant, Sandbox
-from queueviz.runs import asking
-from queueviz.sandboxes import ownership
+from queueviz.runs import run_requests
+from queueviz.sandboxes import creation, ownership
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
 from tests.attacks.databases import connected, fresh
@@ -35,7 +35,7 @@ AT_ONCE = 8
 
 
 def at_once(do: Callable[[int], int], times: int = AT_ONCE) -> list[int]:
-    """What each of them came to; all begin together."""
+    """Run all calls at the same time and return their results."""
     ready = Barrier(times)
 
     def one(n: int) -> int:
@@ -70,7 +70,7 @@ def test_of_many_starts_at_once_from_one_address_so_many_succeed(
 ) -> None:
     monkeypatch.setattr(creation_limits, "LIMITS", HostLimits(creations_per_hour_per_address=20))
     for _ in range(20 - 3):
-        ownership.create(Visitor(address="127.0.0.1"), "empty")
+        creation.create(Visitor(address="127.0.0.1"), "empty")
     answers = at_once(lambda n: Client().post("/new/", {"template": "empty"}).status_code)
     assert answers == [302] * 3 + [429] * 5
     assert AuditRecord.objects.filter(what="create").count() == 20
@@ -78,11 +78,11 @@ def test_of_many_starts_at_once_from_one_address_so_many_succeed(
 
 def test_of_eight_wishes_at_once_for_a_run_two_are_taken(own_database: None, port: FakePort, jobs: None) -> None:
     user = User.objects.create_user("ada")
-    slugs = [ownership.create(Visitor(user=user), "empty").sandbox.slug for _ in range(AT_ONCE)]
+    slugs = [creation.create(Visitor(user=user), "empty").sandbox.slug for _ in range(AT_ONCE)]
 
     def ask(n: int) -> int:
         try:
-            asking.ask_for(Visitor(user=user), slugs[n], "latency", {})
+            run_requests.ask_for(Visitor(user=user), slugs[n], "latency", {})
         except ActionRefused as refused:
             return refused.status
         return 201
@@ -92,7 +92,7 @@ def test_of_eight_wishes_at_once_for_a_run_two_are_taken(own_database: None, por
 
 def owned() -> tuple[Visitor, Sandbox]:
     owner = Visitor(session=SessionStore())
-    return owner, ownership.create(owner, "orders").sandbox
+    return owner, creation.create(owner, "orders").sandbox
 
 
 def refused(do: Callable[[], object]) -> int:
@@ -150,13 +150,13 @@ def test_processes_that_start_at_once_on_an_empty_postgresql_all_find_their_tabl
 def test_a_start_that_fails_leaves_no_row(own_database: None, port: FakePort) -> None:
     port.refuse["create"] = ActionRefused(503, "There is no room now.", "Try again later.")
     with pytest.raises(ActionRefused):
-        ownership.create(Visitor(session=SessionStore()), "empty")
+        creation.create(Visitor(session=SessionStore()), "empty")
     assert (Sandbox.objects.count(), Grant.objects.count(), AuditRecord.objects.count()) == (0, 0, 0)
 
 
 def test_of_eight_who_take_a_link_at_once_one_gets_it(own_database: None, port: FakePort) -> None:
     owner = Visitor(session=SessionStore())
-    sandbox = ownership.create(owner, "orders").sandbox
+    sandbox = creation.create(owner, "orders").sandbox
     token = ownership.claim_link(owner, sandbox)
 
     def take(n: int) -> int:

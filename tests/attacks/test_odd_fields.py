@@ -28,7 +28,7 @@ RIGHT: dict[str, Any] = {
     "physical_offset": 0,
     "strategy": "CONFIG",
 }
-OUR_MISTAKE = ("Something broke", "The engine could not")
+OUR_MISTAKE = ("A server error occurred", "The engine could not")
 DEEP: Any = "x"
 for _ in range(60):
     DEEP = {"a": [DEEP]}

@@ -61,7 +61,7 @@ def test_a_field_in_two_ways_is_refused_by_name(lenient: Client, mine: str, port
     asked = lenient.get(f"/s/{mine}/ask/plan-strategy/?group=g&strategy=CONFIG&{fields}")
     assert (acted.status_code, asked.status_code) == (422, 422)
     for answer in (acted, asked):
-        assert b"queues_by_member is sent in two ways." in answer.content
+        assert b"queues_by_member is sent in two forms." in answer.content
     assert port.acted == []
 
 
@@ -70,14 +70,14 @@ def test_two_thousand_query_fields_are_refused(lenient: Client, mine: str, addre
     query = "&".join(f"f{n}=1" for n in range(2_000))
     answer = lenient.get(f"{address.format(slug=mine)}?{query}")
     assert answer.status_code == 400
-    assert b"A request may have 1000 fields." in answer.content
+    assert b"A request can have at most 1000 fields." in answer.content
 
 
 @pytest.mark.parametrize("address", ["/new/", "/s/{slug}/actions/", "/accounts/login/"])
 def test_two_thousand_form_fields_are_refused(lenient: Client, mine: str, address: str) -> None:
     answer = lenient.post(address.format(slug=mine), {f"f{n}": "1" for n in range(2_000)})
     assert answer.status_code == 400
-    assert b"A request may have 1000 fields." in answer.content
+    assert b"A request can have at most 1000 fields." in answer.content
 
 
 @pytest.mark.parametrize("address", ["/new/", "/s/{slug}/actions/", "/accounts/login/", "/api/sandboxes"])
@@ -198,5 +198,5 @@ def test_a_character_that_postgresql_cannot_hold_is_said_to_be_one(port: FakePor
     cookie.cookies[settings.SESSION_COOKIE_NAME] = "a\x00b"
     assert [answer.status_code for answer in (wish, named)] == [400, 400]
     for answer in (wish, named):
-        assert answer.json()["error"] == "This request holds a character that cannot be stored."
+        assert answer.json()["error"] == "This request contains a character that cannot be stored."
     assert cookie.get("/").status_code < 500

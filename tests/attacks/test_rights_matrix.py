@@ -114,7 +114,7 @@ def state(port: FakePort) -> Any:
 
 
 class Written:
-    """Whether anything was written: an `execute_wrapper`.  What only asked has changed nothing, and is not compared."""
+    """An `execute_wrapper` that records whether anything was written.  Reads change nothing and are not compared."""
 
     def __init__(self, port: FakePort) -> None:
         self.any = False

@@ -115,7 +115,7 @@ def test_only_so_many_recordings_are_made_at_once(visitor: Client, mine: str, mo
     monkeypatch.setattr(share_recordings, "_follow", lambda share, scores: None)
     assert [visitor.post(f"/s/{mine}/share/", FORM).status_code for _ in range(3)] == [200, 200, 429]
     assert Grant.objects.filter(kind="share").count() == 2
-    assert visitor.get(f"/s/{mine}/share/links/").content.decode().count("being made") == 2
+    assert visitor.get(f"/s/{mine}/share/links/").content.decode().count("generating") == 2
 
 
 WHO = 'planted "q\\ <Zoë'  # an account
@@ -298,7 +298,7 @@ def test_a_live_link_reaches_no_other_sandbox(visitor: Client, mine: str, live: 
 
 
 def test_refusals_behind_a_live_link_do_not_name_the_sandbox(mine: str, live: str, port: FakePort) -> None:
-    port.refuse["snapshot"] = ActionRefused(404, "There is no sandbox {slug}.", slug=mine)
+    port.refuse["snapshot"] = ActionRefused(404, "Sandbox {slug} does not exist.", slug=mine)
     refused = Client().get(live)
     assert refused.status_code == 404
     assert mine not in refused.content.decode()

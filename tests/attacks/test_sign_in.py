@@ -59,7 +59,7 @@ def test_an_administrator_gets_to_the_admin_and_another_account_is_refused() -> 
 
 
 def test_no_other_address_looks_at_a_password() -> None:
-    """Of those anyone may reach: changing one's own needs to be signed in."""
+    """Only public addresses count: changing one's own password needs a session."""
 
     def addresses(patterns: list[Any], before: str = "") -> list[str]:
         found = []

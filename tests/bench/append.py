@@ -1,4 +1,4 @@
-"""What one message costs in the store: put and dispatch, with its queue unit and index entries.
+"""Cost of one message in the store: put and dispatch, with its queue unit and index entries.
 
 Rows, for bodies of 128 bytes and of 1 KiB:
 
@@ -94,7 +94,7 @@ WAYS = {
 
 
 def run(messages: int = MESSAGES, rounds: int = ROUNDS, warm: int = WARM) -> dict[str, Any]:
-    """For both sizes of bodies and every row: messages per CPU second, CPU microseconds, and the share of the copy."""
+    """Return messages per CPU second, CPU microseconds and the share of the copy, for both body sizes and every row."""
     slow = []
     found: dict[str, Any] = {}
     for body_bytes in BODIES:

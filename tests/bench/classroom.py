@@ -60,7 +60,7 @@ def run(
     alone_s: float = ALONE_S,
     settle_s: float = SETTLE_S,
 ) -> dict[str, Any]:
-    """By cores, engines, students and rate: see `_cell`.  `cores`: without it, all there are.  `engines`: processes
+    """Measure by cores, engines, students and rate: see `_cell`.  `cores`: default all.  `engines`: processes
     beside the server's, 0 for a thread of it.
     """
     all_cores = sorted(os.sched_getaffinity(0))

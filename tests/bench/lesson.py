@@ -49,7 +49,7 @@ BURST_S = 1.0
 
 
 def lab_of(name: str) -> Lab:
-    """By its number or its slug.  Raises KeyError."""
+    """Return the lab of a number or a slug.  Raises KeyError."""
     return next((lab for lab in LABS.values() if name in (lab.number, lab.slug)), None) or LABS[name]
 
 
@@ -140,7 +140,7 @@ class Lesson:
             time.sleep(0.2)
 
     def entries(self, student: Any, /) -> Iterable[Entry]:
-        """Of the journal's files; the server has ended."""
+        """Yield the entries of the journal's files; the server has ended."""
         return map(from_row, rows_since(self.server.home / "sandboxes" / student.slug / DIRECTORY, 0))
 
     def end(self) -> None:
@@ -153,7 +153,7 @@ class Lesson:
 
 
 class Played(Protocol):
-    """What is counted of a lesson that is over."""
+    """Counts of a finished lesson."""
 
     @property
     def students(self) -> Sequence[Any]: ...
@@ -266,7 +266,7 @@ def burst(lab: str, submissions: int = 120, engines: int = 0) -> dict[str, Any]:
 
 
 def count(lesson: "Played") -> dict[str, Any]:
-    """By the journals alone, of the answers that students say they gave."""
+    """Count the answers that students report, by the journals alone."""
     lost = doubled = given = in_journals = finished = differ = 0
     for student in lesson.students:
         entries = list(lesson.entries(student))
@@ -302,7 +302,7 @@ def _receipts_shown(student: Student) -> set[tuple[str, str]]:
 
 
 def answers_in(lab: Lab) -> int:
-    """How many the solving script gives at least."""
+    """Return the minimum number of answers of the solving script."""
     return sum(asked is not None for step in lab.steps for asked in (step.predict, step.say, step.why))
 
 

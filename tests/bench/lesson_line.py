@@ -27,7 +27,7 @@ class Unreached(Exception):
 
 
 class Cut(NamedTuple):
-    """In seconds of `time.monotonic`."""
+    """A cut, in seconds of `time.monotonic`."""
 
     from_s: float
     until_s: float
@@ -152,7 +152,7 @@ class Tab:
                     self.first_s.append(time.monotonic())
 
     def _take(self, frame: dict[str, Any]) -> bool:
-        """Whether it was a picture."""
+        """Return whether the frame was a picture."""
         kind, channel = frame["k"], frame.get("ch")
         if kind == "end":
             self.ended[frame["reason"]] += 1

@@ -32,8 +32,8 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from sandbox.kernel.clock import wall_ms
-from sandbox.pipeline.launch import Child, Where, environment_of
-from sandbox.pipeline.sources.places import log_files
+from sandbox.pipeline.runs.launch import Child, Where, environment_of
+from sandbox.pipeline.sources.queue_positions import log_files
 from sandbox.pipeline.sources.records import rows_of
 from tests.bench import pipeline_sealed
 from tests.bench.pipeline_sealed import KINDS, LIGHT, Sealed, Took, took
@@ -66,7 +66,7 @@ def run(quick: bool = False) -> dict[str, Any]:
 
 
 def of_stores(scale: str) -> dict[str, Any]:
-    """In a process of its own, as the pipeline has one."""
+    """Run in a separate process, as the pipeline does."""
     with tempfile.TemporaryDirectory(prefix="queueviz-bench-") as home:
         command = [sys.executable, "-m", "tests.bench.pipeline", home, scale]
         done = subprocess.run(command, env=environment_of(os.environ, Path(home)), stdout=subprocess.PIPE, check=True)
@@ -141,7 +141,7 @@ def measured(home: Path, scale: Scale) -> dict[str, Any]:
 
 
 def ratios(taken: dict[str, float]) -> dict[str, float]:
-    """How many times as fast ours is as the other, query by query."""
+    """Return the speed of QueueViz relative to the other reader, by query."""
     found = {}
     for query in ("noop", "full", "light", "light_all"):
         ours, parquet = taken[f"{query}.source"], taken[f"{query.removesuffix('_all')}.parquet"]

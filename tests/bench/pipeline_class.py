@@ -10,9 +10,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from queueviz.runs.places import Sources, sources_of_class
-from sandbox.pipeline.launch import ENDED, Child, Order
-from sandbox.simulation.classroom.making import Lesson, make_class
+from queueviz.runs.directories import Sources, sources_of_class
+from sandbox.pipeline.runs.launch import ENDED, Child, Order
+from sandbox.simulation.classroom.class_directories import Lesson, make_class
 
 JOB = "delivery_audit"
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from sandbox.journal.events import Entry, LabFinished, PredictionGiven, StepMet
 from sandbox.journal.segments import SegmentWriter
 from sandbox.labs.catalogue import LABS
-from sandbox.pipeline.launch import ENDED, Child, Order
+from sandbox.pipeline.runs.launch import ENDED, Child, Order
 from sandbox.simulation.lab_player import play
 
 JOB = "grading"
@@ -110,7 +110,7 @@ def compared(out: Path, whole: Written) -> dict[str, int]:
 def _rows(out: Path, table: str) -> list[dict[str, Any]]:
     import pyarrow.dataset
 
-    from sandbox.pipeline.results import manifest_of
+    from sandbox.pipeline.runs.results import manifest_of
 
     manifest = manifest_of(out)
     assert manifest is not None

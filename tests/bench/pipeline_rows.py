@@ -1,4 +1,4 @@
-"""What one writes first: a struct loop from record to record, as plain Python and as a data source of tuples."""
+"""A naive reader for comparison: a struct loop over records, in plain Python and as a data source of tuples."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from sandbox.message.msg_id import host_text
 from sandbox.message.record import BLANK_MAGIC
 from sandbox.message.string_hash import tags_code
-from sandbox.pipeline.sources.places import log_files
+from sandbox.pipeline.sources.queue_positions import log_files
 
 _HEAD = Struct(">iiIiiqqiq8sq8siqi")
 

@@ -67,7 +67,7 @@ class Sealed:
         return messages(self._spark, {"s": self._root}, {"s": self._directories[kind]}, columns)
 
     def _as(self, kind: str) -> None:
-        """Whether a broker has the store open."""
+        """Hold the store as a broker does, or not."""
         if kind == "closed":
             (self._root / "abort").unlink(missing_ok=True)
         else:
@@ -75,7 +75,7 @@ class Sealed:
 
 
 def ratios(taken: Mapping[str, Took]) -> dict[str, dict[str, float]]:
-    """How many times as fast a read with sealed files is as Parquet, and how many times as cheap."""
+    """Return the speed and the processor cost of a read with sealed files relative to Parquet."""
     found = {}
     for kind, ending in KINDS.items():
         for query in QUERIES:

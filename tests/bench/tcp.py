@@ -152,7 +152,7 @@ async def _load(
 def send_all(
     port: int, connections: int, in_flight: int, body_bytes: int, requests: int, kind: int, ready: Any, go: Any
 ) -> None:
-    """In the other process: keep as many requests under way on each connection until all are answered."""
+    """Keep as many requests under way on each connection until all are answered; runs in the other process."""
     asyncio.run(_send_all(port, connections, in_flight, body_bytes, requests, kind, ready, go))
 
 

@@ -50,7 +50,7 @@ def test_sends_over_tcp_are_measured_with_the_client_in_another_process() -> Non
 
 
 def test_a_watched_board_and_its_recording_take_few_bytes() -> None:
-    """In virtual time; processor times are printed, not compared."""
+    """Runs in virtual time; processor times are printed, not compared."""
     figures = board.run(20, 5.0, 60)
     assert all(figures[name] > 0 for name in ("calibration_us", "board_us", "full_board_us", "snapshot_us"))
     for group in ("gate-display", "maintenance"):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.sources.places import log_files
+from sandbox.pipeline.sources.queue_positions import log_files
 from sandbox.pipeline.sources.records import rows_of
 from tests.bench import pipeline, pipeline_sealed
 from tests.bench.pipeline_rows import rows_in

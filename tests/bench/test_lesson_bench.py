@@ -97,14 +97,14 @@ def test_a_lab_is_found_by_number_and_by_name() -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (("--lab", "no-such-lab"), "There is no lab no-such-lab"),
+        (("--lab", "no-such-lab"), "No lab no-such-lab"),
         (("--lab", "4", "--students", "10,20"), "one number"),
         (("--lab", "4", "--burst", "0"), "--burst takes"),
         (("--burst", "5"), "with --lab"),
         (("--lab", "4", "--students", "130"), "from 1 to 120"),
         (("--start", "5"), "with --lab"),
         (("--lab", "4", "--start", "0"), "--start takes"),
-        (("--lab", "4", "--start", "5", "--burst", "5"), "two lessons"),
+        (("--lab", "4", "--start", "5", "--burst", "5"), "different lessons"),
     ],
 )
 def test_a_lesson_that_cannot_be_is_refused(options: tuple[str, ...], why: str) -> None:

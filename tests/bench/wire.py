@@ -68,7 +68,7 @@ def _apart() -> list[str]:
 
 
 def measured(plan: Plan) -> dict[str, Any]:
-    """In the namespace: everything, with both brokers up all the time."""
+    """Measure everything in the namespace, with both brokers running throughout."""
     found: dict[str, Any] = {"calibration_us": round(calibrate(), 3), "plan": plan._asdict()}
     found["start_s"] = started(plan.repetitions)
     with ExitStack() as stack:
@@ -120,7 +120,7 @@ def compared(servers: dict[str, Server], plan: Plan, measure: Callable[[Server],
 
 
 def sending(server: Server, plan: Plan, home: Path, *, topic: str, body_bytes: int, threads: int, header: str) -> Rate:
-    """What is stored while the benchmark's producer sends, once it is warm."""
+    """Count messages stored while the benchmark's producer sends, after its warm-up."""
     before = stored(server, topic)
     with processes.producer(server, topic, threads=threads, body_bytes=body_bytes, header=header, home=home):
         server.until(lambda: stored(server, topic) > before)
@@ -131,7 +131,7 @@ def sending(server: Server, plan: Plan, home: Path, *, topic: str, body_bytes: i
 
 
 def consuming(server: Server, plan: Plan, home: Path, *, topic: str, body_bytes: int) -> Rate:
-    """How fast a new group catches up with what is stored, by the offsets its pulls carry."""
+    """Measure how fast a new group catches up, by the offsets of its pulls."""
     while (end := stored(server, topic)) < plan.backlog:
         with processes.producer(server, topic, threads=THREADS[-1], body_bytes=body_bytes, header="JSON", home=home):
             server.until(lambda: stored(server, topic) >= plan.backlog)
@@ -164,7 +164,7 @@ def rate(first: Look, last: Look) -> Rate:
 
 
 def stored(server: Server, topic: str) -> int:
-    """By the ends of its queues (30)."""
+    """Count stored messages by the ends of the topic's queues (30)."""
     return sum(
         int(server.ask(30, {"topic": topic, "queueId": str(queue)})["extFields"]["offset"]) for queue in range(QUEUES)
     )

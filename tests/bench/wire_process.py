@@ -1,4 +1,4 @@
-"""What a process costs, as Linux counts it; and Apache's benchmark as processes of its own."""
+"""Costs of a process as Linux counts them, and Apache's benchmark in its own processes."""
 
 import os
 import subprocess

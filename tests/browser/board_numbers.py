@@ -150,7 +150,7 @@ class Comparison:
 
 
 def _agrees(value: Value) -> bool:
-    """Of what the page shows twice."""
+    """Compare the values that the page shows twice."""
     return isinstance(value, str) and value.startswith("agrees")
 
 

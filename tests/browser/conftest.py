@@ -50,7 +50,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="package")
 def base_url(home: Path) -> Iterator[str]:
-    """Where the server listens; `manage.py serve` also migrates and collects static files, as in life."""
+    """The server's address; `manage.py serve` also migrates and collects static files, as in production."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

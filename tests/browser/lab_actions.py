@@ -22,7 +22,7 @@ from tests.browser.keyboard import Keyboard
 
 
 class Ways:
-    """Where on the page things are, and how to get there."""
+    """Places of the page and paths to them."""
 
     def __init__(self, site: Site, keys: Keyboard) -> None:
         self.site = site
@@ -51,7 +51,7 @@ class Ways:
         expect(self.page.locator("#ask[open]")).to_have_count(0)
 
     def back(self) -> None:
-        """By the link in the head of every page."""
+        """Return by the link in the head of every page."""
         self.keys.push(self.page.locator("[data-lab]"))
         self.page.wait_for_url("**/labs/**")
         self.site.wait_connected()

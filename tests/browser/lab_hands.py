@@ -28,7 +28,7 @@ LOOKS = 600  # 100 ms apart: other work may share the machine
 
 
 class KeyboardHands(Ways):
-    """What a script does, on the page of the lab; what it reads is on the page or in the journal."""
+    """Actions of a lab script by the keyboard; its readings come from the page or the journal."""
 
     def __init__(self, site: Site) -> None:
         super().__init__(site, Keyboard(site.page))
@@ -98,7 +98,7 @@ class KeyboardHands(Ways):
     # Time.
 
     def wait(self, seconds: float) -> None:
-        """Of the sandbox's clock; a long time at 20×. After a short time it is stopped, to act at that moment.
+        """Wait on the sandbox's clock, a long time at 20×; after a short time stop the clock to act at that moment.
 
         The focus is at the key that stops it before the time is over: however long keys take, it is not much more.
         """
@@ -129,7 +129,7 @@ class KeyboardHands(Ways):
         self.stop()
 
     def _go_at(self, step: Step | None) -> None:
-        """By a button of the panel where it alone has the pace: what takes so long is not over before it is reached."""
+        """Set the pace by a button of the panel, so that a short wait does not end before the next action."""
         rate = 1 if step is None else step.rate
         if not self._button(rate).count():
             self.keys.push(self.panel.locator(f"[data-pace='{rate:g}']"))
@@ -140,7 +140,7 @@ class KeyboardHands(Ways):
             self.page.locator(f"{goes}, {stands}").first.wait_for(state="attached")
 
     def stop(self) -> None:
-        """By its key, which belongs to no field; again where the page had stopped time and the key resumed it."""
+        """Stop the clock by its key outside fields; repeat it if the page had stopped time and the key resumed it."""
         self.keys.go_to(self.page.locator("#world"))
         for _ in range(MOST_STOPS):
             if not self._rate():
@@ -151,7 +151,7 @@ class KeyboardHands(Ways):
         self.site.until("queueviz.clock.rate === 0")
 
     def pace(self, rate: float) -> None:
-        """By a button of the time bar."""
+        """Set the pace by a button of the time bar."""
         if self._rate() != rate:
             self.keys.push(self._button(rate))
             expect(self._button(rate)).to_have_attribute("aria-pressed", "true")

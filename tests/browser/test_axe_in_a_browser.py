@@ -42,7 +42,7 @@ def still(page: Page) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_axe_reports_nothing(site: Site, name: str) -> None:
-    """With all marks beside numbers open, which stay inside their page."""
+    """All explanations beside numbers are open and stay inside their page."""
     template, path, ready = PAGES[name]
     site.visit(template, path)
     if name == "board":  # as a newcomer sees it

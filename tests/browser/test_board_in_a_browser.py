@@ -102,7 +102,7 @@ def test_members_come_take_the_queues_that_were_forecast_and_stand_on_a_shelf_in
     site.until(f"{lowest} <= document.querySelector('#board').getBoundingClientRect().bottom")
     assert site.act(**more, copies="4") == 204
     shelf = page.locator(".shelfhead")
-    expect(shelf).to_have_text("8 queues, 10 members: I, J get nothing")
+    expect(shelf).to_have_text("8 queues, 10 members: I, J get no queue")
     edge = "document.querySelector('#board').getBoundingClientRect().height"
     ends = "(({y, height}) => y + height)(lane.getBBox())"
     site.until(f"[...document.querySelectorAll('.lane.beyond')].every((lane) => {ends} <= {edge})")
@@ -124,30 +124,30 @@ def test_a_slow_and_a_crashed_member_say_so_on_their_cards(site: Site) -> None:
     dialog.get_by_label("Key", exact=True).fill("order-77812")
     dialog.get_by_role("button", name="Slow down").click()
     expect(dialog).to_be_hidden()
-    expect(slow.locator(".say")).to_have_text("order-77812 takes 5 m 00 s each: waiting for its first message")
+    expect(slow.locator(".say")).to_have_text("order-77812: 5 m 00 s per message; waiting for its first message")
 
     assert site.act(action="ChangeActor", actor="B", work_ms="60000") == 204
     site.until("document.querySelector('.cons[data-actor=B] [data-meter=threads] b').textContent.startsWith('2')")
     crashed.get_by_role("button", name="Crash").click()
-    expect(dialog.locator(".foretold")).to_contain_text(re.compile(r"Up to \d+ messages come twice"))
+    expect(dialog.locator(".foretold")).to_contain_text(re.compile(r"Up to \d+ messages are redelivered"))
     dialog.get_by_role("button", name="Crash").click()
     expect(crashed.locator(".state")).to_have_text("Crashed")
     expect(crashed.get_by_role("button", name="Restart")).to_be_visible()
     crashed.get_by_role("button", name="Remove").click()
     expect(crashed).to_have_count(0)
-    reported = page.locator("#journal li", has_text="came twice: B crashed")
+    reported = page.locator("#journal li", has_text="delivered twice: B crashed")
     expect(reported.get_by_role("link", name="why")).to_have_attribute("href", re.compile(r"/journal/\?at=\d+$"))
 
     assert site.act(action="SetRate", rate="20") == 204
     assert site.act(action="SendMessages", topic="orders", key="order-77812", count="1", queue="broker-a:0") == 204
     queue = page.locator(".q[data-queue='broker-a:0']")
-    expect(queue.locator(".t-pinned")).to_contain_text("order-77812 held")
+    expect(queue.locator(".t-pinned")).to_contain_text("order-77812 pinned")
     expect(queue).to_have_class("q me-0 bad")
     expect(slow.locator(".say")).to_contain_text("because order-77812 is unfinished")
     site.stand_still()
     row = next(row for row in site.group("order-svc")["queues"] if (row["broker"], row["queue_id"]) == ("broker-a", 0))
     committed = f"{int(row['committed']):,}".replace(",", "\u2009")
-    expect(slow.locator(".say")).to_contain_text(f"committed stays at {committed}")
+    expect(slow.locator(".say")).to_contain_text(f"committed offset stays at {committed}")
 
 
 def test_a_view_freezes_the_world_stops_and_steps_and_its_table_says_what_the_strips_show(site: Site) -> None:
@@ -161,12 +161,12 @@ def test_a_view_freezes_the_world_stops_and_steps_and_its_table_says_what_the_st
     site.until(f"(frozen) => {ends} !== frozen", frozen)
 
     page.locator("#world").click()
-    expect(pill).to_have_text("World stopped")
+    expect(pill).to_have_text("Time stopped")
     site.until("document.querySelector('#world').ariaPressed === 'true'")
     still = page.locator("#clock .now").inner_text()
     page.locator("#step").click()
     site.until("(still) => document.querySelector('#clock .now').textContent !== still", still)
-    expect(pill).to_have_text("World stopped")
+    expect(pill).to_have_text("Time stopped")
 
     site.stand_still()
     page.keyboard.press("Shift+T")

@@ -151,7 +151,7 @@ def test_an_offline_page_says_so_still_acts_and_tries_again_by_itself(site: Site
     expect(page.locator(".cons .refusal")).to_contain_text("The server did not answer")
     page.unroute("**/actions/")
     wire.cut()
-    expect(page.locator("#notice .banner")).to_contain_text("You see event #")
+    expect(page.locator("#notice .banner")).to_contain_text("shows event #")
     expect(page.locator("#conn")).to_contain_text("Offline")
     assert float(page.locator("#main").evaluate("(it) => getComputedStyle(it).opacity")) < 1
     for control in ("#add", ".cons[data-actor=A] [data-act=CrashActor]"):

@@ -27,7 +27,7 @@ LtiContext.objects.create(platform=platform, deployment="1", context="7", title=
 
 @pytest.fixture
 def student(lab: Page, site: Site) -> Site:
-    """With a wrong answer, which is a finding."""
+    """A student with a wrong answer."""
     lab.locator("#lab-value-1-predict").fill("1")
     lab.keyboard.press("Enter")
     expect(lab.locator("#lab-value-1-predict")).to_have_count(0)

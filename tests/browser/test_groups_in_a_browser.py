@@ -41,7 +41,7 @@ def test_the_group_behind_is_found_and_leads_to_its_board(site: Site) -> None:
     page.get_by_role("button", name="Clear the search").press("Enter")
     expect(names).to_have_count(2)
     differ = page.locator("tr[data-group=order-svc] [data-c=differ]")
-    expect(differ).to_contain_text("client id", timeout=PATIENCE_MS)
+    expect(differ).to_contain_text("client ID", timeout=PATIENCE_MS)
     page.set_viewport_size(PHONE)
     assert differ.evaluate(
         "(node) => node.scrollWidth <= node.clientWidth && node.getBoundingClientRect().right <= innerWidth"

@@ -23,12 +23,12 @@ def test_it_opens_at_its_first_marker_and_keys_go_from_marker_to_marker(site: Si
     current, said = shown.locator("[aria-current=step]"), shown.locator("[data-note]:visible")
     expect(current).to_have_text(re.compile("The kill"))
     expect(site.page.locator("#r-line .note")).to_have_count(5)
-    expect(said).to_have_text(re.compile("How many messages will come again"))
-    for title in ("First duplicate", "The count", "A clean stop"):
+    expect(said).to_have_text(re.compile("How many messages will be redelivered"))
+    for title in ("First duplicate", "The total", "A clean stop"):
         site.page.keyboard.press("]")
         expect(current).to_have_text(re.compile(title))
     site.page.keyboard.press("[")
-    expect(said).to_have_text(re.compile("messages of the killed process came again"))
+    expect(said).to_have_text(re.compile("messages of the killed process were redelivered"))
     shown.get_by_role("link", name="The kill").click()
     expect(current).to_have_text(re.compile("The kill"))
     shown.locator("summary").click()

@@ -62,14 +62,14 @@ def crash(site: Site, home: Path, kept: Kept) -> int:
 
 
 def test_two_marked_events_are_compared(site: Site, crash: int) -> None:
-    """By the keyboard; a third mark takes the first one's place."""
+    """Marks are set by the keyboard; a third one replaces the first."""
     page = site.open(f"journal/?at={crash}")
     for seq in (crash - 1, crash, crash + 3):
         page.get_by_label(f"Compare event #{seq}", exact=True).press("Space")
     panel = page.locator("#j-diff")
     changed = f"What changed from event #{crash} to #{crash + 3}"
     expect(panel).to_contain_text(changed, timeout=3 * PATIENCE_MS)
-    expect(panel.locator("[data-said]")).to_contain_text("what no event carries")
+    expect(panel.locator("[data-said]")).to_contain_text("Values not recorded by events")
     assert not page.get_by_label(f"Compare event #{crash - 1}", exact=True).is_checked()
     panel.get_by_role("button", name="Close").click()
     expect(panel).to_be_hidden()
@@ -79,7 +79,7 @@ def test_a_crash_of_long_ago_is_searched_and_filtered_and_each_message_is_found(
     page, state = site.open("journal/?search=zebra&causes=1"), site.page.locator("#j-state")
     row = page.locator(f"#e{crash}")
     expect(state).to_have_text(
-        "No event fits: search “zebra”, only causes. This reaches back to the first event.", timeout=PATIENCE_MS
+        "No event matches: search “zebra”, only causes. The first event is reached.", timeout=PATIENCE_MS
     )
     page.get_by_role("button", name="Clear the filters").click()
     expect(row).to_contain_text("A crashed")
@@ -89,14 +89,14 @@ def test_a_crash_of_long_ago_is_searched_and_filtered_and_each_message_is_found(
     expect(row).to_be_visible()
     page.locator("#j-causes").uncheck()
     page.locator("#j-search").fill("crash")
-    expect(state).to_contain_text("This reaches back to the first event.", timeout=PATIENCE_MS)
+    expect(state).to_contain_text("The first event is reached.", timeout=PATIENCE_MS)
     assert all("crash" in line for line in page.locator("#journal .txt").all_inner_texts())
     expect(row).to_be_visible()
     assert "search=crash" in page.url
 
     page.locator("#j-search").fill("MessagesConsumed")
-    expect(state).to_contain_text("No event fits", timeout=PATIENCE_MS)
-    page.get_by_label("also each message").check()
+    expect(state).to_contain_text("No event matches", timeout=PATIENCE_MS)
+    page.get_by_label("include each message").check()
     expect(page.locator("#journal li").first).to_contain_text('keys ["order-', timeout=PATIENCE_MS)
     assert "messages=1" in page.url
 

@@ -50,7 +50,7 @@ def test_a_crash_is_followed_to_the_locks_and_reset_without_a_mouse(site: Site) 
 
 
 WORKS = {
-    "Shift+Space": "document.querySelector('#livepill').textContent.includes('World stopped')",
+    "Shift+Space": "document.querySelector('#livepill').textContent.includes('Time stopped')",
     "Space": "document.querySelector('#livepill').textContent.includes('Frozen')",
     "l": "!document.querySelector('#livepill').textContent.includes('Frozen')",
     "ArrowDown": "document.activeElement.matches('.q')",

@@ -99,7 +99,7 @@ def test_a_reload_at_twenty_times_the_speed_a_double_enter_and_a_second_tab_chan
 
 
 def test_a_closed_laptop_loses_no_step_and_no_answer(site: Site, wire: Wire) -> None:
-    """For a minute of the sandbox, in which the step happens."""
+    """The laptop is closed for a minute of the sandbox, in which the step happens."""
     hands = in_mid_step(site)
     hands.pace(1)
     close(hands, wire)

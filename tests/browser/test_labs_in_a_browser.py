@@ -32,7 +32,9 @@ def test_a_lab_is_started_predicted_done_seen_and_explained(site: Site) -> None:
     queues, now, members = map(int, re.findall(r"has (\d+)", panel.locator("#lab-now > p").first.inner_text()))
     for have in range(now + 1, members + 1):
         page.get_by_role("button", name=re.compile("Add consumer")).click()
-        expect(panel.locator(".said")).to_contain_text(f"{have} of {members}" if have < members else "are divided")
+        expect(panel.locator(".said")).to_contain_text(
+            f"{have} of {members}" if have < members else "have been assigned"
+        )
     page.get_by_role("button", name="20×").click()
     expect(panel.get_by_label("Count on the board")).to_be_visible(timeout=3 * PATIENCE_MS)
     panel.get_by_label("Count on the board").fill("0")
@@ -45,12 +47,12 @@ def test_a_lab_is_started_predicted_done_seen_and_explained(site: Site) -> None:
     panel.get_by_label("at most one owner").check()
     assert_clean()
     panel.get_by_role("button", name="Answer").click()
-    expect(panel.locator(".was")).to_contain_text(f"Predicted 1, it was {idle}.")
+    expect(panel.locator(".was")).to_contain_text(f"Predicted: 1. Actual: {idle}.")
     expect(panel.locator(".dots .met")).to_have_count(1)
     evidence = panel.locator(".was .evs a").first
     assert f"/s/{site.slug}/journal/?at=" in (evidence.get_attribute("href") or "")
     expect(panel.locator("footer")).to_contain_text("Answer received")
-    expect(panel).to_contain_text("What you will do")
+    expect(panel).to_contain_text("Your task")
     expect(panel.locator("[data-paused]")).to_be_visible()
     panel.get_by_label("After how many seconds").fill("20")
     page.keyboard.press("Enter")

@@ -9,7 +9,7 @@ from tests.browser.conftest import DESKTOP, PHONE, Site
 
 @pytest.fixture
 def grid(site: Site, course: str, lab: Page) -> Page:
-    """With the student's tile."""
+    """A grid with the student's tile."""
     site.page.goto(f"{course}live/")
     site.page.locator(".app[data-conn=connected]").wait_for()
     expect(site.page.locator(".tile[data-state=working]")).to_have_count(1)
@@ -26,10 +26,10 @@ def test_a_broadcast_a_freeze_a_healing_and_a_teacher_in_control_reach_the_stude
     expect(lab.locator(".cons[data-actor=A]")).to_contain_text("Crashed")
     grid.keyboard.press("Shift+B")
     answered(grid, "Freeze all: 1 sandboxes")
-    expect(lab.locator("#hold")).to_contain_text("Your teacher has stopped time for everybody.")
+    expect(lab.locator("#hold")).to_contain_text("Your teacher stopped time for all students.")
     expect(grid.locator(".tile .word")).to_contain_text("time stopped")
     grid.keyboard.press("Shift+B")
-    answered(grid, "Go on: 1 sandboxes")
+    answered(grid, "Continue: 1 sandboxes")
     expect(lab.locator("#hold")).to_be_hidden()
     grid.locator("#heal").click()
     answered(grid, "Heal all: 1 sandboxes")
@@ -42,8 +42,8 @@ def test_a_broadcast_a_freeze_a_healing_and_a_teacher_in_control_reach_the_stude
     expect(grid.locator("#student-rows .q").first).to_be_visible()
     expect(grid.locator("#student-members")).to_contain_text("A: Running")
     grid.locator("#take").click()
-    expect(lab.locator("#hold")).to_contain_text("Your teacher is acting here.")
-    expect(grid.locator("#take")).to_have_text("Give control back")
+    expect(lab.locator("#hold")).to_contain_text("Your teacher controls this sandbox.")
+    expect(grid.locator("#take")).to_have_text("Return control")
     grid.locator("#take").click()
     expect(lab.locator("#hold")).to_be_hidden()
     grid.keyboard.press("Escape")

@@ -138,7 +138,7 @@ def test_a_run_is_asked_for_and_cancelled_without_loading_the_page(found: Site) 
     row = page.locator("#runs tbody tr").first
     expect(row.locator(".runstate")).to_have_text("waiting")
     offer.click()
-    expect(page.locator("#run-answer .refusal")).to_contain_text("This job is waiting or at work already.")
+    expect(page.locator("#run-answer .refusal")).to_contain_text("This job is already waiting or in progress.")
     row.get_by_role("button", name="Cancel").click()
     expect(row.locator(".runstate")).to_have_text("cancelled")
     assert page.evaluate("document.body.dataset.same") == "yes"

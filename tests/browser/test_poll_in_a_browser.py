@@ -113,7 +113,7 @@ def test_a_chosen_answer_outlives_the_news_of_others_and_a_lab_s_page_shows_poll
     expect(student.locator(".choice input").nth(1)).to_be_checked()
     teacher.locator("#primary").click()
     student.locator("#poll[data-at='1/hidden']").wait_for()
-    expect(student.get_by_text("You gave no answer.")).to_be_visible()
+    expect(student.get_by_text("You did not answer.")).to_be_visible()
 
     teacher.goto(f"{course}live/")
     teacher.locator("#pace select").select_option("0")

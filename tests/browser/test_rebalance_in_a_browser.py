@@ -1,4 +1,4 @@
-"""While a member has not heard of a newcomer, two think a queue theirs; the page shows both, and the window close."""
+"""Rebalance page: two members hold a queue until the older one learns of the new member."""
 
 from playwright.sync_api import expect
 
@@ -14,13 +14,13 @@ def test_a_silent_member_and_a_newcomer_claim_the_same_queues_until_it_goes_on(s
     assert site.act(action="StartConsumer", group="order-svc") == 204
     twice = site.page.locator("#lines .t-twice")
     expect(twice).to_have_count(2, timeout=PATIENCE_MS)
-    expect(twice.first).to_contain_text("two think it theirs")
+    expect(twice.first).to_contain_text("assigned to two members")
     expect(twice.first.locator(".badge")).to_have_text(["B", "C"])
     site.until("document.querySelectorAll('#lanes .rl.edge[d]').length === 4")
-    expect(site.page.locator(".mind.apart .against")).to_have_text("brokers know A B C D")
+    expect(site.page.locator(".mind.apart .against")).to_have_text("brokers list A B C D")
     assert site.act(action="ResumeActor", actor="B") == 204
     expect(twice).to_have_count(0, timeout=PATIENCE_MS)
-    expect(site.page.locator("#moves .both").first).to_contain_text("both had it for", timeout=PATIENCE_MS)
+    expect(site.page.locator("#moves .both").first).to_contain_text("both members held the queue for", timeout=PATIENCE_MS)
 
 
 def test_queues_are_walked_with_the_arrow_keys_and_a_plan_changes_with_its_form_alone(site: Site) -> None:
@@ -44,4 +44,4 @@ def test_queues_are_walked_with_the_arrow_keys_and_a_plan_changes_with_its_form_
     expect(page.locator("#lines .rline")).to_have_count(8)
     assert site.act(action="SetRate", rate="4") == 204
     plan.get_by_role("button", name="Apply this strategy to the group").click()
-    expect(page.locator(".waves")).to_contain_text("Another strategy")
+    expect(page.locator(".waves")).to_contain_text("Strategy changed")

@@ -115,7 +115,7 @@ def test_keys_go_to_the_first_event_to_facts_to_the_cause_and_back_to_live(site:
     assert "at=" not in page.url
 
 
-def test_another_view_at_an_event_stands_still_stays_there_and_leads_to_other_events(site: Site, newest: int) -> None:
+def test_another_view_at_an_event_does_not_update_and_leads_to_other_events(site: Site, newest: int) -> None:
     page, at = site.page, newest - 150
     page.goto(f"{site.base_url}/s/{site.slug}/rebalance/?at={at}")
     expect(page.locator("#executing, #r-at").first).to_be_visible()

@@ -21,7 +21,7 @@ def previewed(site: Site) -> list[dict[str, Any]]:
 
 
 def stop_everyone(site: Site) -> None:
-    """With no one running the offsets hold still, and what was promised can be compared."""
+    """Stop all members, so that offsets stay and the preview can be compared."""
     for actor in "ABC":
         assert site.act(action="StopActor", actor=actor) == 204
     site.until("[...document.querySelectorAll('.cons .state')].every((s) => s.textContent.includes('Stopped'))")
@@ -45,8 +45,8 @@ def test_a_time_is_chosen_by_a_slider_and_an_unreadable_one_is_named_beside_its_
         time.fill(wrong)
         assert button.is_disabled(), "at once, not when somebody has answered"
         expect(time).to_have_attribute("aria-invalid", "true")
-        expect(page.locator("#rs-wrong-time")).to_contain_text("Write it like 20")
-        expect(page.locator("#rs-say")).to_contain_text("This is no date and time")
+        expect(page.locator("#rs-wrong-time")).to_contain_text("Example: 20")
+        expect(page.locator("#rs-say")).to_contain_text("Not a date and time")
         expect(page.locator(".rs-sum, #rs-expected, #rs-fingerprint")).to_have_count(0)
         expect(page.locator("#rs-export")).to_be_disabled()
     time.fill(right)
@@ -61,7 +61,7 @@ def test_a_time_is_chosen_by_a_slider_and_an_unreadable_one_is_named_beside_its_
     expect(button).to_be_enabled()
     for queue in page.locator("[name='queues[]']").all():
         queue.uncheck()
-    expect(page.get_by_text("No queue is chosen").first).to_be_visible()
+    expect(page.get_by_text("No queue selected").first).to_be_visible()
     expect(button).to_be_disabled()
     page.locator("[name='queues[]']").first.check()
     expect(button).to_have_text("Reset 1 queue")
@@ -141,7 +141,7 @@ def test_a_live_reset_is_followed_member_by_member_and_undone(site: Site) -> Non
 
 
 def test_skipping_needs_the_group_s_name_and_a_plan_that_no_longer_holds_is_refused(site: Site) -> None:
-    """What was promised is what is sent: here a promise the world does not keep."""
+    """The page sends the previewed plan: here a plan that no longer applies."""
     site.start("orders")
     assert site.act(action="SetRate", rate="4") == 204
     site.until(COMMITTED.format(least=3))
@@ -156,7 +156,7 @@ def test_skipping_needs_the_group_s_name_and_a_plan_that_no_longer_holds_is_refu
     site.page.get_by_role("radio", name="Earliest").check()
     site.until("JSON.parse(document.querySelector('#rs-data')?.textContent ?? '{}').target === 'earliest'")
     expect(site.page.locator("[name=method][value=online]")).to_be_disabled()
-    expect(site.page.get_by_text("nobody is online")).to_be_visible()
+    expect(site.page.get_by_text("no member is online")).to_be_visible()
     stored = committed(site)
     old_plan = """() => {
         const sent = document.querySelector('#rs-expected');
@@ -165,7 +165,7 @@ def test_skipping_needs_the_group_s_name_and_a_plan_that_no_longer_holds_is_refu
     }"""
     site.page.evaluate(old_plan)
     refusal = site.page.locator("#rs-apply .refusal")
-    expect(refusal).to_contain_text("is 0 now, not 1")
+    expect(refusal).to_contain_text("is now 0, not 1")
     expect(refusal).to_be_focused()
     site.until("JSON.parse(document.querySelector('#rs-expected').value).every(({target}) => target === '0')")
     expect(refusal).to_be_visible()

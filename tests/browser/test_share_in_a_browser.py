@@ -25,7 +25,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def link(site: Site, kept: Kept) -> str:
-    """Of a range in which a member crashes; opened at its beginning, with a note behind the crash."""
+    """A link to a range with a crash; opened at its beginning, with a note behind the crash."""
     if SHARED not in kept:
         site.start("orders")
         site.until("queueviz.live.seq > 400", within_ms=3 * PATIENCE_MS)
@@ -74,7 +74,7 @@ def test_a_range_is_chosen_by_keys_and_its_link_plays_it_and_stops_at_the_note(
     first.press("End")
     expect(page.locator("[name=first]")).to_have_value(str(mark - 1))
     first.press("Home")
-    page.get_by_role("button", name="Show it").click()
+    page.get_by_role("button", name="Show preview").click()
     expect(page.locator("#preview .player .q")).to_have_count(8, timeout=3 * PATIENCE_MS)
     page.set_viewport_size(PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
@@ -110,8 +110,8 @@ def test_a_live_link_shows_the_board_until_it_is_revoked(link: str, site: Site, 
     reader.wait_for_function("seq => queueviz.live.seq > seq", arg=reader.evaluate("queueviz.live.seq"))
     assert site.slug not in reader.content()
     page.locator("details.revoke summary").first.click()
-    page.get_by_role("button", name="Yes, end it now").first.click()
-    expect(reader.locator("#notice")).to_contain_text("You may not watch this any more.", timeout=PATIENCE_MS)
+    page.get_by_role("button", name="Yes, revoke it now").first.click()
+    expect(reader.locator("#notice")).to_contain_text("You no longer have access to this view.", timeout=PATIENCE_MS)
     reader.close()
 
 
@@ -136,7 +136,7 @@ def test_in_an_article_of_another_site_it_asks_its_own_server_alone_and_without_
     assert {cookie for _, cookie in asked} == {None}
     assert page.context.cookies() == []
     site.page.locator("details.revoke summary").first.click()
-    site.page.get_by_role("button", name="Yes, end it now").first.click()
+    site.page.get_by_role("button", name="Yes, revoke it now").first.click()
     expect(site.page.locator("#links tbody tr").first).to_contain_text("revoked")
     assert page.request.get(embed).status == 404
     page.close()
@@ -166,15 +166,15 @@ def test_a_recording_that_cannot_be_played_is_named_and_the_rest_of_a_damaged_on
         page.goto((tmp_path / "kept.html").as_uri())
         return page.get_by_role("alert")
 
-    expect(opened(b"")).to_have_text("This recording is empty. Ask for another one.")
-    expect(opened(whole[:-100])).to_contain_text("This recording is cut off: a part of it is missing.")
-    expect(opened(b"<html>")).to_have_text("This file is not a recording. Ask for another one.")
-    expect(opened(whole, packed="%")).to_have_text("This recording is empty. Ask for another one.")
+    expect(opened(b"")).to_have_text("This recording is empty. Request another one.")
+    expect(opened(whole[:-100])).to_contain_text("This recording is incomplete: some of its data is missing.")
+    expect(opened(b"<html>")).to_have_text("This file is not a recording. Request another one.")
+    expect(opened(whole, packed="%")).to_have_text("This recording is empty. Request another one.")
     expect(page.locator("[data-board]")).to_be_hidden()
     with GOLDEN.open("rb") as file:
         place = Recording(file).head.chunks[0]
     broken = whole[: place.facts_begin + 40] + bytes(40) + whole[place.facts_begin + 80 :]
-    expect(opened(broken)).to_contain_text("This recording is damaged here")
+    expect(opened(broken)).to_contain_text("This recording is damaged at this point")
     expect(page.locator(".player .q")).to_have_count(8)
     page.get_by_role("slider").press("End")
     expect(page.get_by_role("slider")).to_have_attribute("aria-valuenow", "4754")

@@ -1,4 +1,4 @@
-"""What the tests on real databases stand on: a PostgreSQL, and a Redis each."""
+"""Fixtures of the tests on real databases: a PostgreSQL and a Redis each."""
 
 from collections.abc import Iterator
 

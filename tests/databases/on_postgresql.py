@@ -23,7 +23,7 @@ _started = ExitStack()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests() -> Generator[None, object, object]:
-    """Of the process that was called; its workers inherit the variables."""
+    """Set the variables in the called process; its workers inherit them."""
     if is_here() and running() is None:
         server = _started.enter_context(postgresql())
         os.environ |= {OF_THE_RUN: str(server.folder), "QUEUEVIZ_DATABASE_URL": server.url()}
@@ -47,7 +47,7 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What asks no database, or SQLite alone, is left to all other runs."""
+    """Deselect tests without a database or with SQLite only; all other runs have them."""
     if running() is None:
         for item in items:
             item.add_marker(pytest.mark.skip(reason=NOT_HERE))

@@ -28,13 +28,13 @@ def test_what_an_engine_had_goes_on_elsewhere_when_it_is_drained_or_killed(two_m
     sent = [_sends(there, box, Counts(0, 0)) for box in boxes]
 
     done = there.manage("engines", "drain", "engine-1")
-    assert "engine-1 has no sandbox any more" in done.stdout, done.stderr
+    assert "engine-1 has no sandboxes left" in done.stdout, done.stderr
     assert there.manage("engines", "stop", "engine-1").returncode == 0
     assert set(_places(there)) == {"engine-2"}
     sent = [_sends(there, box, before) for box, before in zip(boxes, sent, strict=True)]
     assert _places(there) == {"engine-2": {box.slug for box in boxes}}
     refused = there.manage("engines", "drain", "engine-2")
-    assert "engine-2 is the only engine that takes sandboxes: start another one first." in refused.stderr
+    assert "engine-2 is the only engine that accepts sandboxes. Start another engine first." in refused.stderr
 
     [alone] = by_engine(there)
     there.kill(alone)

@@ -11,7 +11,7 @@ import pytest
 import redis
 from channels.layers import get_channel_layer
 
-from queueviz.live import notices, notified
+from queueviz.live import notices, process_notices
 from queueviz.live.notices import CHANNEL, Notices
 from sandbox.control.limits import HostLimits
 from tests.databases.redis_server import RedisServer
@@ -159,7 +159,7 @@ def test_the_log_names_the_place_without_the_password() -> None:
 def test_a_server_with_such_an_address_says_what_is_wrong_without_the_password(settings: Any, url: str) -> None:
     settings.QUEUEVIZ_REDIS_URL = url
     with pytest.raises(ValueError, match=r"QUEUEVIZ_REDIS_URL is no URL of Redis\.") as refused:
-        notified.start(lambda slug: None)
+        process_notices.start(lambda slug: None)
     assert "secret" not in str(refused.value)
 
 
@@ -167,14 +167,14 @@ def test_a_server_without_the_driver_says_where_it_is(settings: Any, monkeypatch
     settings.QUEUEVIZ_REDIS_URL = "redis://127.0.0.1/0"
     monkeypatch.setitem(sys.modules, notices.__name__, None)
     with pytest.raises(ValueError, match="the extra `scale`"):
-        notified.start(lambda slug: None)
+        process_notices.start(lambda slug: None)
 
 
 def test_without_an_address_nothing_is_begun_and_nothing_sent(settings: Any) -> None:
     settings.QUEUEVIZ_REDIS_URL = ""
-    notified.start(lambda slug: None)
-    notified.send("calm-owl-abcdef")
-    assert notified.figures() == {}
+    process_notices.start(lambda slug: None)
+    process_notices.send("calm-owl-abcdef")
+    assert process_notices.figures() == {}
 
 
 def test_no_socket_listens_to_a_channel_layer() -> None:

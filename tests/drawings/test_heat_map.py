@@ -1,4 +1,4 @@
-"""Of more queues than fit, the strips are of those furthest behind."""
+"""The heat map: with more queues than fit, strips show those with the largest lag."""
 
 from tests.drawings.modules import Modules
 

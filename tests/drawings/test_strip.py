@@ -20,7 +20,7 @@ CAPTIONS = {
     "next": "next pull",
     "pinned": "order-77812 held 96 s",
     "beyond": "committed beyond max",
-    "below": "committed, deleted since",
+    "below": "committed, then deleted",
     "none": "no stored offset",
 }
 PLANS = "({ planStrip }, cases) => cases.map(([row, options]) => planStrip(row, options))"

@@ -27,6 +27,6 @@ def rows(name: str) -> tuple[dict[str, Any], ...]:
 
 @lru_cache
 def queue_ends() -> dict[tuple[str, int], dict[str, Any]]:
-    """What the broker said about every queue that it was asked about."""
+    """Return the broker's ends of every recorded queue."""
     recorded = json.loads((MANIFEST / "queues.json").read_text("utf-8"))["queues"]
     return {(row["topic"], row["queueId"]): row for row in recorded}

@@ -1,4 +1,4 @@
-"""What happened on a stage as lines one can read and compare: commands on the wire and the journal's events.
+"""A transcript of a stage in comparable lines: commands on the wire and the journal's events.
 
 A script is scenes; a scene is a title (`# …`) and steps; a step is orders above a line `---` and a transcript below:
 
@@ -131,7 +131,7 @@ def answer_line(asked: RemotingCommand, c: RemotingCommand) -> str:
 
 
 def event_line(event: Event, names: dict[str, str]) -> str | None:
-    """What is worth telling beside the wire; None for the rest.  Who sent no heartbeat is known by an address."""
+    """Return the line of an event beyond the wire, else None.  Clients without a heartbeat appear by address."""
     name = type(event).__name__
     if isinstance(event, PullSuspended):
         who = names.get(event.client_id, event.client_id)

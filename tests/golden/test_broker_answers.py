@@ -84,7 +84,7 @@ def replay(rows: list[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any], Re
 
 
 def seen(code: int, remark: str | None, ext: dict[str, str] | None) -> tuple[int, str | None, list[str] | None]:
-    """What must agree.  Ports differ from run to run."""
+    """Return the values that must agree.  Ports differ from run to run."""
     return int(code), PORT.sub("127.0.0.1:port", remark) if remark else remark, None if ext is None else sorted(ext)
 
 

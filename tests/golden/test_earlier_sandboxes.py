@@ -22,9 +22,9 @@ from sandbox.hosting.host import Host
 from sandbox.journal.schema import from_row, to_row
 from sandbox.journal.segments import rows_since
 from sandbox.kernel.clock import Clock
-from sandbox.pipeline.audit.whole import audit
 from sandbox.pipeline.lag.fold import WANTED, Fold, JournalLine
 from sandbox.pipeline.sources.journal_files import Chosen, batches, pieces_of
+from sandbox.pipeline.store_audit.one_process import audit
 from sandbox.simulation.world import SimulatedEnvironment
 from sandbox.store.disk import Disk, FileDisk
 
@@ -83,7 +83,7 @@ def damage(box: Path) -> None:
 
 
 def of_snapshot(snapshot: Any) -> Facts:
-    """What stands at once after waking."""
+    """Return the state right after waking."""
     return {
         "queues": {
             f"{topic['topic']}/{queue['broker']}/{queue['queue_id']}": [queue["min"], queue["max"]]

@@ -1,4 +1,4 @@
-"""What our store writes, read by the second reader: it knows the format and nothing of us."""
+"""Stores of QueueViz, read by the second reader, which knows only the format."""
 
 import os
 from collections.abc import Iterator

@@ -43,7 +43,7 @@ def make() -> Path:
 
 
 def run(programs: Path, where: Path, *command: str) -> str:
-    """What it printed."""
+    """Run a command and return its output."""
     surroundings = {**os.environ, "HOME": str(where), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
         [str(programs / command[0]), *command[1:]],

@@ -1,4 +1,4 @@
-"""Written by tests/house/test_few_places.py into a copy of the tree that has the recipes of docs/contributing.md."""
+"""Written by tests/house/test_few_places.py into a copy of the tree that has the recipes of docs/adding-*.md."""
 
 from types import SimpleNamespace
 

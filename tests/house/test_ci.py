@@ -1,4 +1,4 @@
-"""What `.ci/run` makes of its parts' ends; the parts are played."""
+"""Exit codes of `.ci/run` for every outcome of its parts, which are simulated."""
 
 import shutil
 import subprocess

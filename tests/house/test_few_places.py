@@ -1,4 +1,4 @@
-"""One more action, event, page, question and pipeline job: the recipes of docs/contributing.md, in a copy."""
+"""One more action, event, page, question and pipeline job: the recipes of two pages of docs, in a copy."""
 
 import re
 import shutil
@@ -23,6 +23,7 @@ NEEDED = (
     "pyproject.toml",
     ":(glob)tests/*.py",
 )
+RECIPES = ("adding-actions.md", "adding-pages.md")
 TRIAL = Path(__file__).with_name("recipes_trial.py")
 
 
@@ -50,7 +51,8 @@ def copy(tmp_path: Path) -> Path:
 
 
 def test_what_the_recipes_add_works_and_keeps_the_rules_of_the_house(copy: Path) -> None:
-    carry_out((ROOT / "docs" / "contributing.md").read_text("utf-8"), copy)
+    for name in RECIPES:
+        carry_out((ROOT / "docs" / name).read_text("utf-8"), copy)
     tests = [
         "tests/web/test_recipes.py",
         "tests/house/test_words.py",

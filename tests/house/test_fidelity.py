@@ -1,4 +1,4 @@
-"""The ledger and the tests fit: every row is shown by a test, every mark names a row, and the page says which.
+"""The ledger and the tests fit: every row is shown by a test, every mark names a row, and the pages say which.
 
 Read from the source, so it takes a second; `manage.py fidelity` also runs them.
 """
@@ -11,7 +11,7 @@ import pytest
 from queueviz.fidelity import reference
 from queueviz.fidelity.ledger import ledger
 from queueviz.fidelity.marks import by_row, scan
-from tests.house.conftest import NeededForRelease
+from tests.house.conftest import NeededForRelease, stale_pages
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,9 +29,8 @@ def test_every_mark_names_a_row(tests: dict[str, list[str]]) -> None:
     assert {row: shown for row, shown in tests.items() if row not in ledger()} == {}
 
 
-def test_the_page_says_what_ledger_and_tests_say(needed_for_release: NeededForRelease) -> None:
-    is_old = (ROOT / "docs" / reference.NAME).read_text("utf-8") != reference.page(ROOT)
-    needed_for_release([reference.NAME] if is_old else [], "run `manage.py makedocs`")
+def test_the_pages_say_what_ledger_and_tests_say(needed_for_release: NeededForRelease) -> None:
+    needed_for_release(stale_pages(reference.pages(ROOT), ROOT / "docs"), "run `manage.py makedocs`")
 
 
 def test_every_row_names_a_page_that_shows_it() -> None:

@@ -7,7 +7,7 @@ import grimp
 
 ROOT = Path(__file__).parents[2]
 
-# What the web floor may know of the engine.
+# Modules of the engine that the web floor may import.
 OPEN_TO_WEB = (
     "sandbox.hosting",
     "sandbox.control",
@@ -26,12 +26,12 @@ OPEN_TO_WEB = (
     "sandbox.labs.incidents",
     "sandbox.labs.lab",
     "sandbox.labs.lab_program",
-    "sandbox.labs.saved",
+    "sandbox.labs.lab_from_run",
     "sandbox.tools.reference",
     "sandbox.tools.store_feed",
     "sandbox.commands.reset.undo",
-    "sandbox.pipeline.launch",
-    "sandbox.pipeline.results",
+    "sandbox.pipeline.runs.launch",
+    "sandbox.pipeline.runs.results",
     "sandbox.pipeline.jobs",
 )
 

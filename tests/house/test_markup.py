@@ -3,6 +3,9 @@
 import re
 from pathlib import Path
 
+from django.template import Context, Template
+from django.template.loader import get_template
+
 ROOT = Path(__file__).parents[2]
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 WALL = 200  # characters of a line
@@ -43,3 +46,20 @@ def test_two_blocks_are_distinguished_from_one_and_its_content() -> None:
         '<div class="row"><p>a</p></div>',
     ]
     assert [line for line in two + one if TWO.search(line)] == two
+
+
+def test_every_template_compiles() -> None:
+    """A tag that Django cannot split raises StopIteration, which a server's thread cannot hand on: the page hangs."""
+    for path in TEMPLATES:
+        get_template(path.relative_to(ROOT / "templates").as_posix())
+
+
+def test_a_head_aligns_a_column_and_a_field_escapes_its_label() -> None:
+    page = Template(
+        '{% load layout %}{% heads "Tag" ">" "Lag" %}{% fact label css="num" %} 1 {% endfact %}'
+        "{% labelled label %}<input>{% endlabelled %}"
+    )
+    assert page.render(Context({"label": "<b>"})) == (
+        '<thead><tr><th scope="col">Tag</th><th scope="col" class="r">Lag</th></tr></thead>'
+        '<div><dt>&lt;b&gt;</dt><dd class="num">1</dd></div><label class="field">&lt;b&gt; <input></label>'
+    )

@@ -1,4 +1,4 @@
-"""What code and docs refer to by number or path is there: specification, catalogue, product, decisions, pages."""
+"""References of code and docs exist: specification, catalogue, product, decisions, pages."""
 
 import re
 from collections.abc import Iterator
@@ -36,6 +36,7 @@ HEADING = re.compile(rf"^#{{2,4}} (?P<number>{NUMBER})\.? ", re.MULTILINE)
 
 def files() -> Iterator[Path]:
     yield ROOT / "README.md"
+    yield ROOT / "SECURITY.md"
     yield ROOT / "pyproject.toml"
     for top in SCANNED:
         yield from (
@@ -58,7 +59,7 @@ def decisions() -> frozenset[int]:
 
 @cache
 def anchors(page: Path) -> frozenset[str]:
-    """Of a page's headings, as GitHub makes them."""
+    """Return the anchors of a page's headings, as GitHub makes them."""
     headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
     return frozenset(re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings)
 
@@ -112,7 +113,7 @@ def test_every_numbered_reference_has_its_heading() -> None:
 
 def test_every_link_between_pages_leads_somewhere() -> None:
     found: list[str] = []
-    for page in (ROOT / "README.md", *sorted(DOCS.rglob("*.md"))):
+    for page in (ROOT / "README.md", ROOT / "SECURITY.md", *sorted(DOCS.rglob("*.md"))):
         found += places(page, page.read_text("utf-8"), broken_links(page))
     assert found == []
 

@@ -27,7 +27,7 @@ def rows(page: str, number: str) -> list[list[str]]:
 
 
 def first_names(page: str, number: str) -> set[str]:
-    """What stands in code marks in the first cells."""
+    """Return the code spans of the first cells."""
     return {name for row in rows(page, number) for name in re.findall(r"`([^`]+)`", row[0])}
 
 

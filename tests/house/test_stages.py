@@ -1,4 +1,4 @@
-"""What a run says of reds that are not of the change, and of time; pytest is played."""
+"""Reports of a run about unrelated failures and time; pytest is simulated."""
 
 import pytest
 

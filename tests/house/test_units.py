@@ -1,4 +1,4 @@
-"""What stays together on a worker, and what begins first."""
+"""Grouping of tests on a worker and their order."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What other people wrote is exactly what the lock file names; no Node is needed to see that."""
+"""Vendored files equal those of the lock file; no Node.js is needed."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""What the engine and the site say to people exists in both languages, with the same values in it.
+"""Texts of the engine and the site exist in both languages, with the same placeholders.
 
 Sentences are read from the source: whatever is handed to a refusal, also through a function that only passes it on,
 and through a constant.  A sentence put together in another way cannot be translated, and is found here too.
@@ -88,7 +88,7 @@ WORDS = {  # that stand in sentences as values: refusals.SPOKEN
     "file too large",
     "The specified topic is blank.",
     "The specified topic is longer than topic max length.",
-    "It has illegal characters: letters, digits and the signs - _ % | are allowed.",
+    "It contains illegal characters: letters, digits and the signs - _ % | are allowed.",
 }
 
 
@@ -297,7 +297,7 @@ def test_every_text_the_site_marks_has_a_chinese_text(catalogue: Catalogue) -> N
 
 
 def test_words_within_sentences_have_chinese_words(read: list[Module], catalogue: Catalogue) -> None:
-    words = WORDS | {"The data home takes nothing more: {why}."}
+    words = WORDS | {"The data home accepts no more data: {why}."}
     for module in read:
         for node in ast.walk(module.tree):
             if not isinstance(node, ast.Call):

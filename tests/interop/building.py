@@ -24,17 +24,17 @@ class Unavailable(Exception):
 
 
 def once(make: Callable[P, T]) -> Callable[P, T]:
-    """What is built, or cannot be had, is so for as long as this process lives."""
-    told: dict[object, T | Unavailable] = {}
+    """Build a client once per process; an unavailable one stays unavailable."""
+    reported: dict[object, T | Unavailable] = {}
 
     @functools.wraps(make)
     def remembered(*args: P.args, **kwargs: P.kwargs) -> T:
-        if args not in told:
+        if args not in reported:
             try:
-                told[args] = make(*args, **kwargs)
+                reported[args] = make(*args, **kwargs)
             except Unavailable as why:
-                told[args] = why
-        found = told[args]
+                reported[args] = why
+        found = reported[args]
         if isinstance(found, Unavailable):
             raise found
         return found
@@ -63,7 +63,7 @@ def built(name: str, sources: Iterable[Path], build: Callable[[Path], None]) -> 
 
 @contextmanager
 def alone(name: str) -> Iterator[None]:
-    """Nobody else builds this meanwhile, in this process or another."""
+    """Hold the lock of a build, so that no other thread or process builds the same."""
     KEPT.mkdir(parents=True, exist_ok=True)
     with (KEPT / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

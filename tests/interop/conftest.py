@@ -22,7 +22,7 @@ from tests.interop.table import Table
 HERE = Path(__file__).parent
 TABLE = Table([client.name for client in CLIENTS])
 MISSING = pytest.StashKey[Mapping[str, str]]()  # clients that cannot be had here, and why
-TOLD = "interop_missing"
+MISSING_KEY = "interop_missing"
 OPEN_TO_ALL = "Apache's broker listens on all addresses, and no network namespace can be made here"
 
 
@@ -40,18 +40,18 @@ def is_asked(config: pytest.Config) -> bool:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Once, also for several workers: they are started from here and hear what came of it."""
+    """Prepare the clients once; workers receive the result from the process that starts them."""
     config = session.config
-    told = getattr(config, "workerinput", None)
-    if told is not None:
-        config.stash[MISSING] = told.get(TOLD, {})
+    reported = getattr(config, "workerinput", None)
+    if reported is not None:
+        config.stash[MISSING] = reported.get(MISSING_KEY, {})
     elif is_asked(config) and not config.option.collectonly:
         config.stash[MISSING] = prepare()
         own_network.enter()
 
 
 def pytest_configure_node(node: Any) -> None:
-    node.workerinput[TOLD] = dict(node.config.stash.get(MISSING, {}))
+    node.workerinput[MISSING_KEY] = dict(node.config.stash.get(MISSING, {}))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -133,12 +133,12 @@ def mqadmin(start: Start) -> Iterator[Mqadmin]:
 
 
 def printed(peer: Peer, line: str) -> str:
-    """What a command line of mqadmin, without `-n`, prints."""
+    """Return the output of an mqadmin command line without `-n`."""
     return str(peer.do("mqadmin", line=line).of("printed")[0]["text"])
 
 
 class Names(NamedTuple):
-    """Names nobody else uses."""
+    """Unique names."""
 
     topic: str
     group: str

@@ -1,4 +1,4 @@
-"""For fixtures whose tests meet three brokers: ours, Apache's 4.9 and Apache's 5.x."""
+"""Fixtures for tests against three brokers: QueueViz, Apache's 4.9 and Apache's 5.x."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager

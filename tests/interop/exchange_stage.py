@@ -1,4 +1,4 @@
-"""What is written into a store before another broker opens it, and what a broker serves of one: frames alone."""
+"""Content written into a store before another broker opens it, and what a broker serves of it, as frames."""
 
 import json
 import struct
@@ -37,7 +37,7 @@ LOOK_EVERY_S = 0.1
 
 
 class Sent(NamedTuple):
-    """Where a message is, as the broker answered."""
+    """The position of a message in the broker's response."""
 
     queue_offset: int
     physical_offset: int
@@ -127,7 +127,7 @@ class Writer:
             self.send(LATER, number, f"{self.part} level {level}".encode(), number=number, DELAY=str(level))
 
     def _transact(self) -> None:
-        """One committed, one rolled back, one that nobody ended."""
+        """One committed, one rolled back and one open transaction."""
         for number, end in enumerate((COMMIT, ROLLBACK, None)):
             half = self.send(
                 PAID,
@@ -191,7 +191,7 @@ def heartbeat(line: Line, client_id: str) -> None:
 
 
 class Served(NamedTuple):
-    """What a broker answers about a store: of each queue its ends and its records, of each key where it is."""
+    """A broker's view of a store: ends and records of each queue, positions of each key."""
 
     ends: dict[tuple[str, int], tuple[int, int]]
     records: dict[tuple[str, int], list[bytes]]
@@ -200,7 +200,7 @@ class Served(NamedTuple):
 
 
 def served(line: Line, root: Path) -> Served:
-    """All of it; which queues and keys there are is told by the files."""
+    """Everything in the store; the files determine its queues and keys."""
     kept = list(log_records(root / "commitlog"))
     queues = sorted({(record.topic, record.queue_id) for record in kept if record.in_queue and in_the_open(record)})
     keys = sorted({(record.topic, key) for record in kept for key in record.keys})
@@ -214,7 +214,7 @@ def served(line: Line, root: Path) -> Served:
 
 
 def in_the_open(record: Record) -> bool:
-    """Halves and their ends are in queues that nobody may pull from by a topic's name."""
+    """Half messages and their ends are in queues of system topics, which refuse pulls by name."""
     return not record.topic.startswith("RMQ_SYS")
 
 
@@ -224,7 +224,7 @@ def ends_of(line: Line, topic: str, queue_id: int) -> tuple[int, int]:
 
 
 def records_of(line: Line, topic: str, queue_id: int) -> list[bytes]:
-    """What pulls bring from the queue's beginning to its end: each record whole."""
+    """Return the whole records of the queue, pulled from its beginning to its end."""
     got: list[bytes] = []
     at = 0
     while True:
@@ -265,7 +265,7 @@ def cut(data: bytes) -> list[bytes]:
 
 
 def stored_offsets(root: Path) -> dict[str, dict[str, int]]:
-    """What is on disk of how far groups came."""
+    """Return the committed offsets on disk."""
     table: dict[str, dict[str, int]] = loose_json((root / "config/consumerOffset.json").read_text())["offsetTable"]
     return table
 

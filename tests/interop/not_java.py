@@ -123,7 +123,7 @@ def cpp() -> list[str]:
 
 @once
 def cpp_library() -> Path:
-    """What goes into PYTHONPATH; it is tried here whether the library loads."""
+    """Return the PYTHONPATH of the library after a trial load."""
     listed = HERE / "cpp" / "requirements.txt"
 
     def build(directory: Path) -> None:

@@ -1,4 +1,4 @@
-"""A network namespace for the tests: Apache's broker listens on every address, and nobody else shall reach it."""
+"""A network namespace for Apache's broker, which listens on every address, so that no other process reaches it."""
 
 import ctypes
 import errno

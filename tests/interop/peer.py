@@ -1,4 +1,4 @@
-"""A client nobody here wrote, in a process of its own that takes orders and prints facts.
+"""A third-party client in a process that receives orders and prints facts.
 
 An order is a line `number TAB verb TAB key=value TAB …`, and `number TAB stop` ends it.  Facts are JSON objects, one a
 line, with the order's number and the fact's kind; `done` or `failed` is the last one of an order.
@@ -27,7 +27,7 @@ class PeerFailed(AssertionError):
 
 
 class Order:
-    """What was asked of a peer, and the facts it told so far."""
+    """An order to a peer and the facts that the peer has reported so far."""
 
     def __init__(self, peer: "Peer", number: str, what: str) -> None:
         self.number, self.what = number, what
@@ -36,7 +36,7 @@ class Order:
         self._peer = peer
         self._arriving: queue.Queue[Fact | None] = queue.Queue()
 
-    def tell(self, fact: Fact | None) -> None:
+    def add(self, fact: Fact | None) -> None:
         self._arriving.put(fact)
 
     def of(self, kind: str) -> list[Fact]:
@@ -143,11 +143,11 @@ class Peer:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             fact = json.loads(line)
-            self._orders[fact["order"]].tell(fact)
+            self._orders[fact["order"]].add(fact)
         for order in list(self._orders.values()):
-            order.tell(None)
+            order.add(None)
 
-    def _say_goodbye(self) -> None:
+    def _end(self) -> None:
         if self._process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):  # it died of something, with words of ours unheard
                 self._process.stdin.close()
@@ -157,11 +157,11 @@ class Peer:
 
     def __exit__(self, *_: object) -> None:
         if self._process.poll() is None:
-            self._say_goodbye()
+            self._end()
             try:
                 self._process.wait(GOODBYE_S)
             except subprocess.TimeoutExpired:
                 self.kill()
-        self._say_goodbye()
+        self._end()
         if self._process.stdout is not None:
             self._process.stdout.close()

@@ -29,6 +29,11 @@ PROPERTIES = {
     "mappedFileSizeCommitLog": str(64 << 20),
 }
 PATIENT = {**PROPERTIES, "waitTimeMillsInSendQueue": "10000"}  # on a busy machine 200 ms are soon over
+# Else 4.9's broker takes no message from a minute after its start where 90 % of the machine's disk are used.
+ON_A_FULL_DISK = (
+    "-Drocketmq.broker.diskSpaceWarningLevelRatio=0.99",
+    "-Drocketmq.broker.diskSpaceCleanForciblyRatio=0.98",
+)
 APACHE_4 = "4.9.7"  # the last 4.9 whose broker Maven Central has
 APACHE_5 = "5.3.3"
 READY_S = 180.0  # Apache's, on a machine with much else to do
@@ -73,14 +78,14 @@ class Server(NamedTuple):
         return int(answer["extFields"]["offset"]) if answer["code"] == 0 else None
 
     def until(self, condition: Callable[[], bool]) -> None:
-        """Look again and again; for what no client tells."""
+        """Poll a condition that no client reports."""
         end_s = time.monotonic() + READY_S
         while not condition():
             assert time.monotonic() < end_s
             time.sleep(LOOK_EVERY_S)
 
     def records(self, topic: str) -> list[Record]:
-        """What the commit log holds of a topic now, read from its files."""
+        """Return the topic's records in the commit log, read from its files."""
         return [record for record in log_records(self.store / "commitlog") if record.topic == topic]
 
     def is_registered(self) -> bool:
@@ -184,7 +189,7 @@ def apache_server(
 ) -> Iterator[Server]:
     """Apache's name server and broker of a release in one process, on all addresses of this machine.
 
-    `store` may be a store directory that somebody has written; without it the store is empty and gone afterwards.
+    `store` may be an existing store directory; without it the store is empty and temporary.
     `accounts` as 4.9's `plain_acl.yml` has them, with aclEnable among the properties; 5.x has other settings instead.
     `certificate` as of ours; without it a made-up one.  `at`: on the ports of one that was there before.
     Raises Unavailable where Maven or its artifacts are not here.  At its end the broker shuts down as it should.
@@ -211,6 +216,7 @@ def apache_server(
             "-XX:+UseSerialGC",
             f"-Duser.home={home}",
             f"-Drocketmq.home.dir={home}",
+            *ON_A_FULL_DISK,
             *secure,
             "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED",
             "--add-opens=java.base/java.nio=ALL-UNNAMED",

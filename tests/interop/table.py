@@ -8,7 +8,7 @@ import pytest
 from tests.interop.servers import APACHE_4, APACHE_5
 
 LONGER_THAN_S = 5.0  # is said
-MEASURED = "measured"  # a property of a test that is told instead of its own duration
+MEASURED = "measured"  # a property of a test that is shown instead of its duration
 MANY = 6
 BROKERS = ("ours", f"apache-{APACHE_4}", f"apache-{APACHE_5}")
 ENOUGH = 2
@@ -65,7 +65,7 @@ class Table:
 
     def broken(self) -> list[str]:
         """A sentence for each scenario that fewer than two clients pass, though two that are here have the feature."""
-        told = []
+        reported = []
         for scenario, cells in sorted(self._cells.items()):
             passed = [client for client, outcome in cells.items() if outcome.startswith("pass")]
             could = [
@@ -74,11 +74,11 @@ class Table:
                 if outcome == "FAIL" or self._kinds.get((scenario, client)) is Skipped.OTHERWISE
             ]
             if len(passed) < ENOUGH <= len(passed) + len(could):
-                told.append(
+                reported.append(
                     f"The scenario '{scenario}' is passed by {' and '.join(passed) or 'no client'}; it could "
                     f"be by {' and '.join(could)}, and {ENOUGH} are the least."
                 )
-        return told
+        return reported
 
     def lines(self) -> list[str]:
         order = [client for client in self._clients if any(client in cells for cells in self._cells.values())]
@@ -91,20 +91,20 @@ class Table:
         if self._reasons:
             out.append("")
         for reason, scenarios in sorted(self._reasons.items()):
-            told = ", ".join(sorted(scenarios)) if len(scenarios) < MANY else f"{len(scenarios)} scenarios"
-            out.append(f"skipped: {reason} ({told})")
+            reported = ", ".join(sorted(scenarios)) if len(scenarios) < MANY else f"{len(scenarios)} scenarios"
+            out.append(f"skipped: {reason} ({reported})")
         return out + self._alone()
 
     def _alone(self) -> list[str]:
-        """Of which scenarios one client has the feature and no other."""
-        told: dict[str, list[str]] = {}
+        """Return the scenarios whose feature only one client has."""
+        reported: dict[str, list[str]] = {}
         for scenario, cells in self._cells.items():
             able = [client for client in cells if self._kinds.get((scenario, client)) is not Skipped.LACKING]
             if len(cells) > len(able) == 1:
-                told.setdefault(able[0], []).append(scenario)
+                reported.setdefault(able[0], []).append(scenario)
         return [
             f"one client alone has what it takes, {client}: {', '.join(sorted(scenarios))}"
-            for client, scenarios in sorted(told.items())
+            for client, scenarios in sorted(reported.items())
         ]
 
 
@@ -116,6 +116,6 @@ def grid(what: str, cells: Mapping[str, Mapping[str, str]], columns: Collection[
     widths = [max(len(column), 9) for column in columns]
     out = ["", "  ".join([what.ljust(first), *map(str.ljust, columns, widths)])]
     for scenario, row in cells.items():
-        told = (row.get(column, "").ljust(width) for column, width in zip(columns, widths, strict=True))
-        out.append("  ".join([scenario.ljust(first), *told]).rstrip())
+        reported = (row.get(column, "").ljust(width) for column, width in zip(columns, widths, strict=True))
+        out.append("  ".join([scenario.ljust(first), *reported]).rstrip())
     return out

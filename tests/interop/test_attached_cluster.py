@@ -36,7 +36,7 @@ Progress = dict[str, tuple[int, int]]  # queue → broker's end, group's offset
 
 
 class Quiet:
-    """A bell nobody hears; while it hangs, the cluster is watched."""
+    """A callback without effect; while it is registered, the cluster is polled."""
 
     def ring(self) -> None:
         return
@@ -119,9 +119,9 @@ class Group(NamedTuple):
         return started
 
     def slow_members(self) -> list[Order]:
-        """Whose listeners take so long that targets can be seen before they move on.
+        """Start members with listeners so slow that a test can see their targets.
 
-        The messages end the pulls of the first member, which the broker still holds: a 5.3 broker would tell one of
+        The messages end the pulls of the first member, which the broker still holds: a 5.3 broker would notify one of
         them of the reset, whose connection is closed, and forget it.
         """
         self.send()
@@ -159,7 +159,7 @@ class Group(NamedTuple):
 
 
 def until(condition: Callable[[], bool], seen: Callable[[], object] = lambda: "") -> None:
-    """Brokers and their members tell nobody when they are done; so look again.  `seen` is said when it was in vain."""
+    """Poll until brokers and members are done, as they do not report it; a timeout shows `seen`."""
     end_s = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < end_s, seen()
@@ -323,7 +323,7 @@ def test_messages_are_found_in_every_way(scene: Scene, group: Group) -> None:
         scene.ask("read-record", broker="broker-a", physical_offset=int(by_key["physical_offset"]) + 1)
 
 
-def test_every_other_deed_is_refused(scene: Scene, group: Group) -> None:
+def test_every_other_action_is_refused(scene: Scene, group: Group) -> None:
     with pytest.raises(ActionRefused) as refused:
         scene.act("SendMessages", topic=group.topic, count=1)
     assert refused.value.status == 403

@@ -113,7 +113,7 @@ def test_without_its_keys_it_says_what_the_brokers_say(scene: Scene) -> None:
         assert "Broker broker-a does not tell everything" in (row["trouble"] or "")
 
 
-def test_a_certificate_nobody_trusts_is_said(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_untrusted_certificate_is_reported(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SSL_CERT_FILE")
     row = scene.attach(AttachedSettings((scene.server.namesrv,), *KEYS, tls=True))
     assert row["state"] == "unreachable"
@@ -126,5 +126,5 @@ def test_the_pipeline_reads_it_with_its_keys_and_says_what_it_says_without(scene
         return sum(batch.num_rows for partition in reader.partitions() for batch in reader.read(partition))
 
     assert rows(accessKey=KEYS[0], secretKey=KEYS[1]) == 20
-    with pytest.raises(NotForUs, match=f"broker-a does not let queue broker-a:0 of topic {TOPIC} be read: "):
+    with pytest.raises(NotForUs, match=f"broker-a refuses reads of queue broker-a:0 of topic {TOPIC}: "):
         rows(accessKey=KEYS[0], secretKey="not its secret")

@@ -1,4 +1,4 @@
-"""What push consumers of others get: everything once, in order where it is promised, again when it failed."""
+"""Deliveries to third-party push consumers: every message once, in order where promised, retried after a failure."""
 
 import json
 from collections import Counter, defaultdict
@@ -35,8 +35,8 @@ def test_push_concurrent(peer: Peer, server: Server, names: Names) -> None:
     consuming.wait("received", COUNT // 2)
     peer.do("send", topic=names.topic, count=COUNT)
     consuming.wait("received", COUNT + COUNT // 2)
-    consuming.listen(1)  # what the listener still holds when it is told to stop is not committed
-    consuming.stop()  # tells how far it came
+    consuming.listen(1)  # messages in the listener at the stop are not committed
+    consuming.stop()  # reports its last offset
     assert bodies(consuming) == sorted(sent_bodies() + sent_bodies(COUNT // 2))
     for queue, offsets in in_queues(consuming.of("received")).items():
         assert sorted(offsets) == list(range(len(offsets)))
@@ -48,7 +48,7 @@ def test_push_goes_on_where_it_stopped(peer: Peer, names: Names) -> None:
     peer.do("send", topic=names.topic, count=COUNT)
     first = peer.order("consume", topic=names.topic, group=names.group)
     first.wait("received", COUNT)
-    first.listen(1)  # what the listener still holds when it is told is counted as not consumed
+    first.listen(1)  # messages in the listener at the stop count as not consumed
     first.stop()
     peer.do("send", topic=names.topic, count=3, body="later ")
     second = peer.order("consume", topic=names.topic, group=names.group)

@@ -25,7 +25,7 @@ def queues_read(member: Order, count: int, *, patience_s: float = 60.0) -> set[i
 
 
 def until_it_reads(member: Order, queues: set[int], *, patience_s: float = 60.0) -> None:
-    """On the way there it may have read any others: a queue it takes or gives up stands still for a second."""
+    """Wait for the assignment; on the way a member may read other queues, and a moving queue stops for a second."""
     member.until(lambda: recent(member) == queues, f"queues {queues}", patience_s=patience_s)
 
 
@@ -50,7 +50,7 @@ def test_member_joins_and_leaves(peer: Peer, names: Names) -> None:
 
 @pytest.mark.needs("members")
 def test_killed_member_is_replaced(peer: Peer, client: Client, names: Names, start: Start) -> None:
-    """The broker sees the end of its connection and tells who is left; who does not listen looks by and by."""
+    """The broker notifies the other members after a disconnect; clients without notification poll."""
     sending = peer.order("send", topic=names.topic, count=100_000, every_ms=50)
     left = peer.order("consume", topic=names.topic, group=names.group, name="left")
     with start(client) as doomed_peer:

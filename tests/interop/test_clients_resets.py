@@ -1,4 +1,4 @@
-"""Offsets moved with mqadmin, under a member's feet and while nobody is there."""
+"""Offsets reset with mqadmin, with and without members online."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def test_reset_of_a_group_that_is_online(peer: Peer, server: Server, names: Name
 
 @pytest.mark.needs("reset in C", "push")
 def test_reset_of_a_group_in_c_that_is_online(peer: Peer, server: Server, names: Names, mqadmin: Mqadmin) -> None:
-    """Whoever resets says that the members are C++, which read another form."""
+    """Resets for C++ members need a flag, as they read another format."""
     reset_online(peer, server, names, mqadmin, " -c")
 
 
@@ -41,7 +41,7 @@ def test_reset_of_a_group_that_is_offline(peer: Peer, server: Server, names: Nam
     peer.do("send", topic=names.topic, count=COUNT)
     first = peer.order("consume", topic=names.topic, group=names.group)
     first.wait("received", COUNT)
-    first.listen(1)  # what the listener still holds when it is told to stop is not committed
+    first.listen(1)  # messages in the listener at the stop are not committed
     first.stop()
     server.until(lambda: all(server.committed(names.group, names.topic, queue) == 3 for queue in range(4)))
     said = mqadmin(f"resetOffsetByTime -g {names.group} -t {names.topic} -s 0")

@@ -1,4 +1,4 @@
-"""What producers of others send arrives whole, and their answers say where."""
+"""Messages of third-party producers arrive whole, with correct positions in the responses."""
 
 import zlib
 from collections import defaultdict
@@ -14,11 +14,11 @@ LARGE_BYTES = 4 * 1024 * 1024  # the most that a broker takes, of a body alone
 
 
 def agree(facts: list[Fact], records: list[Record]) -> bool:
-    """What a client was told is where the messages are; C++ hands on no queue, only the offset in it."""
+    """Send results equal the messages' positions; C++ reports the offset without the queue."""
     if any("queue" not in fact for fact in facts):
         return sorted(fact["offset"] for fact in facts) == sorted(record.queue_offset for record in records)
-    told = sorted((fact["queue"], fact["offset"]) for fact in facts)
-    return told == sorted((record.queue_id, record.queue_offset) for record in records)
+    reported = sorted((fact["queue"], fact["offset"]) for fact in facts)
+    return reported == sorted((record.queue_id, record.queue_offset) for record in records)
 
 
 @pytest.mark.needs("auto-create")
@@ -169,5 +169,5 @@ def test_unicode(peer: Peer, server: Server, names: Names) -> None:
     [record] = server.records(names.topic)
     assert record.body.decode() == "Grüße, 你好 🚚 0"
     [received] = peer.order("consume", topic=names.topic, group=names.group).wait("received")
-    told = {name: received[name] for name in ("body", "keys", "tag", "note")}
-    assert told == {"body": "Grüße, 你好 🚚 0", "keys": "订单-é-🚚-0", "tag": "标签", "note": "Καλημέρα 🌍"}
+    reported = {name: received[name] for name in ("body", "keys", "tag", "note")}
+    assert reported == {"body": "Grüße, 你好 🚚 0", "keys": "订单-é-🚚-0", "tag": "标签", "note": "Καλημέρα 🌍"}

@@ -1,4 +1,4 @@
-"""Clients sign with their keys (ACL 4.x), a broker believes nobody else, and an account does what it may."""
+"""Clients sign with their keys (ACL 4.x); the broker refuses other requests and checks permissions."""
 
 import base64
 import hashlib
@@ -33,7 +33,7 @@ def topic(guarded: Server, client: Client) -> str:
 
 
 def create_topic(server: Server, name: str) -> str:
-    """With a signature written here from the description alone."""
+    """Create a topic with a signature computed here from the specification alone."""
     ext = {
         "topic": name,
         "defaultTopic": "TBW102",

@@ -46,7 +46,7 @@ def read(server: Server, topic: str, **given: str) -> list[dict[str, Any]]:
 
 
 def stored(server: Server, topic: str) -> list[dict[str, Any]]:
-    """By our reader of stores, queue by queue."""
+    """Return the stored rows of QueueViz's store reader, queue by queue."""
     names = [name for name in SCHEMA.names if name != BROKER]
     found = [row for batch in rows_of(server.store, names) for row in batch.to_pylist() if row["topic"] == topic]
     return sorted(found, key=lambda row: (row["queueId"], row["queueOffset"]))

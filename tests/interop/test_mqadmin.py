@@ -84,8 +84,8 @@ def test_topic_route(scene: Scene) -> None:
 def test_topic_status(scene: Scene) -> None:
     last = {record.queue_id: record.stored for record in scene.server.records(scene.topic)}
     expected = [["broker-a", str(queue), "0", "2", *local_time(last[queue])] for queue in range(4)]
-    told = scene.rows(f"topicStatus -t {scene.topic}")
-    assert [row for row in told if row[0] == "broker-a"] == expected
+    reported = scene.rows(f"topicStatus -t {scene.topic}")
+    assert [row for row in reported if row[0] == "broker-a"] == expected
 
 
 def local_time(time_ms: int) -> list[str]:
@@ -140,16 +140,20 @@ def test_consumer_status(scene: Scene) -> None:
 
 
 def test_broker_status(scene: Scene) -> None:
-    told = scene.values(f"brokerStatus -b {scene.server.broker}", ":")
-    assert told["brokerVersionDesc"].startswith("V4_9_")
-    assert int(told["msgPutTotalTodayNow"]) >= COUNT
-    assert told["dispatchBehindBytes"] == "0"
+    reported = scene.values(f"brokerStatus -b {scene.server.broker}", ":")
+    assert reported["brokerVersionDesc"].startswith("V4_9_")
+    assert int(reported["msgPutTotalTodayNow"]) >= COUNT
+    assert reported["dispatchBehindBytes"] == "0"
 
 
 def test_broker_config(scene: Scene) -> None:
-    told = scene.values(f"getBrokerConfig -b {scene.server.broker}", "=")
-    assert (told["brokerName"], told["brokerClusterName"], told["brokerId"]) == ("broker-a", "DefaultCluster", "0")
-    assert told["enablePropertyFilter"] == "true"
+    reported = scene.values(f"getBrokerConfig -b {scene.server.broker}", "=")
+    assert (reported["brokerName"], reported["brokerClusterName"], reported["brokerId"]) == (
+        "broker-a",
+        "DefaultCluster",
+        "0",
+    )
+    assert reported["enablePropertyFilter"] == "true"
 
 
 def test_stats_all(scene: Scene) -> None:
@@ -189,8 +193,8 @@ def test_query_message_by_offset(scene: Scene) -> None:
 
 
 def the_message(said: str) -> dict[str, str]:
-    told = dict(re.findall(r"^(Queue ID|Queue Offset|Tags|Keys|Topic): +\[?([^\]\n]*)\]?$", said, re.MULTILINE))
-    return {name: value.strip() for name, value in told.items()}
+    reported = dict(re.findall(r"^(Queue ID|Queue Offset|Tags|Keys|Topic): +\[?([^\]\n]*)\]?$", said, re.MULTILINE))
+    return {name: value.strip() for name, value in reported.items()}
 
 
 def place(scene: Scene, sent: Fact) -> dict[str, str]:
@@ -231,7 +235,7 @@ def test_clone_group_offset(scene: Scene) -> None:
 
 
 def test_reset_offset_by_time(scene: Scene) -> None:
-    """Of a group that is not online: Apache's second way, a commit for each queue."""
+    """The group is offline: Apache's second way, one commit per queue."""
     topic, group = scene.server.create_topic(f"{scene.topic}-reset"), f"{scene.group}-reset"
     scene.peer.do("send", topic=topic, count=COUNT)
     member = scene.peer.order("consume", topic=topic, group=group)

@@ -41,8 +41,8 @@ def test_broker_config_is_changed(scene: Scene, broker: str) -> None:
 
 
 def test_name_server_config(scene: Scene) -> None:
-    told = scene.values("getNamesrvConfig", "=")
-    assert told["listenPort"] == scene.server.namesrv.rpartition(":")[2]
+    reported = scene.values("getNamesrvConfig", "=")
+    assert reported["listenPort"] == scene.server.namesrv.rpartition(":")[2]
     assert "success" in scene.run("updateNamesrvConfig -k orderMessageEnable -v false")
 
 
@@ -97,7 +97,7 @@ def counted_in_minute(scene: Scene, topic: str) -> bool:
 
 
 def values_of(found: object) -> list[object]:
-    """What stands at the ends of a JSON tree."""
+    """Return the leaves of a JSON tree."""
     if not isinstance(found, dict | list):
         return [found]
     return [value for part in (found.values() if isinstance(found, dict) else found) for value in values_of(part)]
@@ -122,7 +122,7 @@ def test_messages_of_one_queue(scene: Scene) -> None:
 
 
 def test_consumed_by_the_command_line(scene: Scene) -> None:
-    """Up to 128; of fewer than there are it takes even less than it is told to."""
+    """At most 128; with fewer queues, the tool uses even fewer than its option."""
     said = scene.run(f"consumeMessage -t {scene.topic} -g {scene.group}-tool")
     assert sorted(re.findall(r"BODY: (body \d)", said)) == [f"body {i}" for i in range(COUNT)]
 

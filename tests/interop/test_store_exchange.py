@@ -135,16 +135,20 @@ def agrees_with_the_files(line: Line, root: Path, *, killed: bool, all_indexed: 
         for key in record.keys:
             wanted.setdefault((record.topic, key), []).append(record.at)
     for key, places in wanted.items():
-        told = seen.keys[key]
+        reported = seen.keys[key]
         if len(places) <= FEW and all_indexed:
-            assert set(told) >= set(places) if killed else told[: len(places)] == places, (key, told, places)
+            assert set(reported) >= set(places) if killed else reported[: len(places)] == places, (
+                key,
+                reported,
+                places,
+            )
     for record in kept:
         assert line.ask(33, {"offset": record.at, "topic": record.topic}).body == record.raw
     return seen
 
 
 def goes_on(line: Line, root: Path, client_id: str, *, killed: bool) -> None:
-    """What the broker before began is ended: due messages come, and its open transactions are asked about."""
+    """Check that the broker finishes the predecessor's work: due messages arrive, open transactions are checked."""
     halves = [record for record in log_records(root / "commitlog") if record.topic == "RMQ_SYS_TRANS_HALF_TOPIC"]
     open_bodies = {record.body for record in halves if record.body.endswith(b"None")}
     paid = {record.body for record in log_records(root / "commitlog") if record.topic == PAID}
@@ -154,7 +158,7 @@ def goes_on(line: Line, root: Path, client_id: str, *, killed: bool) -> None:
         asked = line.hear(CHECK)
         half = Record(asked.body, 0)
         assert (half.topic, half.properties["PGROUP"]) == (PAID, PAYERS)
-        line.tell(
+        line.send_one_way(
             37,
             {
                 "producerGroup": PAYERS,

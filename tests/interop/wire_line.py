@@ -48,8 +48,8 @@ class Line:
             elif header["opaque"] == opaque:
                 return frame
 
-    def tell(self, code: int, ext: Mapping[str, object]) -> None:
-        """One-way: nobody answers."""
+    def send_one_way(self, code: int, ext: Mapping[str, object]) -> None:
+        """Send without a response."""
         self._say(code, ext, b"", ONEWAY)
 
     def hear(self, code: int) -> Frame:

@@ -46,7 +46,7 @@ def test_without_a_link_all_labs_are_offered(lms: Lms, platform: LtiPlatform) ->
     browser = Client()
     page = browser.get(opened(lms, browser)).content.decode()
     assert page.count('name="lab"') == len(LABS)
-    assert "leads to no course here yet" in page
+    assert "is not linked to a course here yet" in page
 
 
 def test_a_lab_that_is_not_offered_is_not_linked(lms: Lms, linked: LtiContext) -> None:
@@ -68,7 +68,7 @@ def test_a_learner_chooses_nothing_and_another_browser_neither(lms: Lms, linked:
 
 
 def test_choosing_links_no_course(lms: Lms, platform: LtiPlatform, teacher: Client) -> None:
-    """That is for the page in a window of its own: a frame shows no address to trust."""
+    """Linking happens on a page in its own window: a frame shows no address to trust."""
     state = opened(lms, teacher).split("/")[3]
     course = teacher.post("/c/new/", {"title": "x", "labs": [LAB]})["Location"].split("/")[2]
     assert teacher.post(f"/lti/link/{state}/", {"course": course}).status_code == 404

@@ -44,9 +44,9 @@ def with_a_changed_body(lms: Lms, token: str) -> str:
 
 
 HOSTILE: dict[str, tuple[Forge, int, str]] = {
-    "another nonce": (lambda lms, token: lms.forged(token, nonce="another"), 400, "answers another one"),
-    "no nonce": (lambda lms, token: lms.forged(token, nonce=None), 400, "answers another one"),
-    "a nonce that is no text": (lambda lms, token: lms.forged(token, nonce=["n"]), 400, "answers another one"),
+    "another nonce": (lambda lms, token: lms.forged(token, nonce="another"), 400, "does not match the launch"),
+    "no nonce": (lambda lms, token: lms.forged(token, nonce=None), 400, "does not match the launch"),
+    "a nonce that is no text": (lambda lms, token: lms.forged(token, nonce=["n"]), 400, "does not match the launch"),
     "another audience": (lambda lms, token: lms.forged(token, aud="another"), 403, "not registered"),
     "no audience": (lambda lms, token: lms.forged(token, aud=None), 403, "not registered"),
     "our audience among others, made for another": (
@@ -68,10 +68,10 @@ HOSTILE: dict[str, tuple[Forge, int, str]] = {
         "deployment",
     ),
     "no deployment": (lambda lms, token: lms.forged(token, **{f"{CLAIM}deployment_id": None}), 403, "deployment"),
-    "expired": (lambda lms, token: lms.forged(token, exp=past(60), iat=past(360)), 403, "out of date"),
-    "without an end": (lambda lms, token: lms.forged(token, exp=None), 403, "out of date"),
-    "without a beginning": (lambda lms, token: lms.forged(token, iat=None), 403, "out of date"),
-    "of the future": (lambda lms, token: lms.forged(token, iat=past(-600), exp=past(-900)), 403, "out of date"),
+    "expired": (lambda lms, token: lms.forged(token, exp=past(60), iat=past(360)), 403, "is expired"),
+    "without an end": (lambda lms, token: lms.forged(token, exp=None), 403, "is expired"),
+    "without a beginning": (lambda lms, token: lms.forged(token, iat=None), 403, "is expired"),
+    "of the future": (lambda lms, token: lms.forged(token, iat=past(-600), exp=past(-900)), 403, "is expired"),
     "alg none": (lambda lms, token: unsigned(token, {"alg": "none"}), 403, "signature"),
     "alg None in capitals": (lambda lms, token: unsigned(token, {"alg": "NONE"}), 403, "signature"),
     "no alg": (lambda lms, token: unsigned(token, {}), 403, "signature"),
@@ -87,9 +87,9 @@ HOSTILE: dict[str, tuple[Forge, int, str]] = {
     ),
     "a changed body": (with_a_changed_body, 403, "signature"),
     "no signature": (lambda lms, token: token.rsplit(".", 1)[0] + ".", 403, "signature"),
-    "another version": (lambda lms, token: lms.forged(token, **{f"{CLAIM}version": "1.1"}), 400, "not known"),
-    "another kind": (lambda lms, token: lms.forged(token, **{f"{CLAIM}message_type": "X"}), 400, "not known"),
-    "no link": (lambda lms, token: lms.forged(token, **{f"{CLAIM}resource_link": None}), 400, "not known"),
+    "another version": (lambda lms, token: lms.forged(token, **{f"{CLAIM}version": "1.1"}), 400, "not supported"),
+    "another kind": (lambda lms, token: lms.forged(token, **{f"{CLAIM}message_type": "X"}), 400, "not supported"),
+    "no link": (lambda lms, token: lms.forged(token, **{f"{CLAIM}resource_link": None}), 400, "not supported"),
     "roles that are no list": (lambda lms, token: lms.forged(token, **{f"{CLAIM}roles": LEARNER}), 400, ""),
     "roles that are no texts": (lambda lms, token: lms.forged(token, **{f"{CLAIM}roles": [1]}), 400, ""),
     "a context that is a text": (lambda lms, token: lms.forged(token, **{f"{CLAIM}context": "c"}), 400, "context"),
@@ -97,13 +97,13 @@ HOSTILE: dict[str, tuple[Forge, int, str]] = {
     "custom parameters that are a list": (lambda lms, token: lms.forged(token, **{f"{CLAIM}custom": ["lab"]}), 400, ""),
     "no learner": (lambda lms, token: lms.forged(token, sub=None), 400, ""),
     "no token": (lambda lms, token: "", 400, ""),
-    "no three parts": (lambda lms, token: "a.b", 400, "no launch"),
-    "no JSON": (lambda lms, token: "a.b.c", 400, "no launch"),
+    "no three parts": (lambda lms, token: "a.b", 400, "not a launch"),
+    "no JSON": (lambda lms, token: "a.b.c", 400, "not a launch"),
     "JSON of another shape": (lambda lms, token: "W10.W10.W10", 400, ""),
     "a body deeper than anything": (
         lambda lms, token: "e30." + base64.urlsafe_b64encode(b"[" * 100_000).decode() + ".x",
         400,
-        "no launch",
+        "not a launch",
     ),
 }
 
@@ -204,7 +204,7 @@ def test_a_platform_that_cannot_be_reached_is_said_and_the_next_launch_comes_in(
     lms.lost = True
     answer = lms.open(browser)
     assert (answer.status_code, Enrolment.objects.count()) == (503, 0)
-    assert "cannot be reached" in answer.content.decode()
+    assert "is not reachable" in answer.content.decode()
     lms.lost, lms.broken = False, True
     assert lms.open(browser).status_code == 503, "what answers is no set of keys"
     lms.broken = False
@@ -220,7 +220,7 @@ def test_keys_are_fetched_once_and_again_for_a_new_one_but_not_for_each_made_up_
     for _ in range(5):
         browser = Client()
         state, token = lms.authorized(browser)
-        assert lms.post(browser, state, lms.forged(token, headers={"kid": "made up"})).status_code == 403
+        assert lms.post(browser, state, lms.forged(token, headers={"kid": "hypothetical"})).status_code == 403
     assert lms.asked.count(f"{ISSUER}/jwks") == 2
 
 

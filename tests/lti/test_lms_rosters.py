@@ -37,7 +37,7 @@ def test_names_are_taken_over_for_those_who_have_a_place(lms: Lms, taught: str, 
     assert [one.name for one in Enrolment.objects.order_by("pk")] == ["", "", ""]
     page = asked(teacher, taught).content.decode()
     assert [one.name for one in Enrolment.objects.order_by("pk")] == ["Ada Löwe", "Bo Li", ""]
-    assert "Names of 2 students were taken over. 1 members" in page
+    assert "Names of 2 students were imported. 1 members" in page
     course = taught.removesuffix("lti/")
     assert "Ada Löwe" in teacher.get(course).content.decode()
     assert "Ada Löwe" not in student.get(course).content.decode()

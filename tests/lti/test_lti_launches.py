@@ -48,7 +48,7 @@ def test_a_learner_comes_into_the_lab_and_the_score_goes_back(lms: Lms, linked: 
     assert (score["userId"], score["scoreGiven"], score["scoreMaximum"]) == ("42", 80, 100)
     assert (score["activityProgress"], score["gradingProgress"]) == ("Completed", "FullyGraded")
     assert scores.turn() == 0, "it has arrived"
-    assert "Your LMS has 80 of 100" in browser.get(f"/c/{linked.course.slug}/").content.decode()
+    assert "Your LMS has had 80 of 100" in browser.get(f"/c/{linked.course.slug}/").content.decode()
 
 
 def test_a_learner_has_a_pseudonym_and_nothing_of_the_person_can_be_read_here(lms: Lms, linked: LtiContext) -> None:
@@ -129,7 +129,7 @@ def test_login_and_launch_alone_take_forms_of_other_sites(lms: Lms, linked: LtiC
         f"/c/{linked.course.slug}/lti/",
         f"/c/{linked.course.slug}/lti/resend/",
     ):
-        assert "came from another site" in strict.post(path).content.decode(), path
+        assert "is from another site" in strict.post(path).content.decode(), path
 
 
 def test_an_instructor_is_signed_in_by_no_claim(lms: Lms, linked: LtiContext) -> None:

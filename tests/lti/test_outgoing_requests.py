@@ -45,7 +45,7 @@ def server() -> Iterator[Any]:
 
 @pytest.fixture
 def address(server: Any, settings: Any) -> str:
-    """Of a server on this machine that the settings name; without them it is not asked."""
+    """An address of a server on this machine that the settings name; without them no request is sent."""
     settings.QUEUEVIZ_LTI_PRIVATE_HOSTS = ["localhost"]
     return f"http://localhost:{server.server_port}"
 

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from queueviz.lti import scores, sender
+from queueviz.lti import score_sender, scores
 from queueviz.models import Course, Enrolment, LtiContext, LtiPlatform, LtiScore, Submission
 from tests.lti.lms import LINE_ITEM, Lms
 from tests.web.courses import LAB
@@ -100,14 +100,14 @@ def test_after_the_last_try_only_the_student_sends_it_again(student: Client, lms
         watch.pass_(scores.MOST_PAUSE)
     assert len(lms.asked) - 1 == scores.MOST_TRIES, "and one for the keys"
     said = page(student)
-    assert "is not sent again by itself" in said
+    assert "is not resent automatically" in said
     assert "status 502" in said
-    assert "Send again" in said
+    assert "Resend" in said
     lms.broken = False
     slug = Course.objects.get().slug
     assert student.post(f"/c/{slug}/lti/resend/", {"lab": LAB}).status_code == 302
     assert scores.turn(watch) == 1
-    assert "Your LMS has 70 of 100" in page(student)
+    assert "Your LMS has had 70 of 100" in page(student)
 
 
 def test_a_student_sends_again_what_the_platform_has_lost_but_not_without_number(student: Client, lms: Lms) -> None:
@@ -134,7 +134,7 @@ def test_a_course_that_shows_scores_later_sends_them_later(student: Client, lms:
     scored(70)
     Course.objects.update(feedback="on_release")
     assert scores.turn(watch) == 0
-    assert "when the course tells it" in page(student)
+    assert "when the course releases it" in page(student)
     Course.objects.update(feedback="at_end", due_at=watch() + timedelta(hours=1))
     assert scores.turn(watch) == 0
     watch.pass_(timedelta(hours=2))
@@ -168,12 +168,14 @@ def test_one_lost_platform_does_not_hold_up_another(lms: Lms, student: Client, m
     monkeypatch.setattr(lms, "send", send)
     assert scores.turn() == 0
     assert lms.asked.count("https://lost.example/token") == 1
-    place = Enrolment.objects.create(course=Course.objects.get(), pseudonym="Okapi", digest="d")
-    Submission.objects.create(enrolment=place, lab=LAB, steps=1, score=50)
-    from queueviz.lti import seals
+    second = Enrolment.objects.create(course=Course.objects.get(), pseudonym="Okapi", digest="d")
+    Submission.objects.create(enrolment=second, lab=LAB, steps=1, score=50)
+    from queueviz.lti import sealed_secrets
     from queueviz.models import LtiSeat
 
-    theirs = LtiSeat.objects.create(platform=other, enrolment=place, user_digest="u", user_sealed=seals.seal("9"))
+    theirs = LtiSeat.objects.create(
+        platform=other, enrolment=second, user_digest="u", user_sealed=sealed_secrets.seal("9")
+    )
     LtiScore.objects.create(seat=theirs, lab=LAB, line_item="https://b.example/lineitems/4", due_at=timezone.now())
     assert scores.turn() == 1
     assert [score["userId"] for _, score in lms.scores] == ["9"]
@@ -234,8 +236,8 @@ def test_a_mistake_of_ours_ends_no_thread(
         raise RuntimeError("of ours")
 
     monkeypatch.setattr(scores, "turn", broken)
-    monkeypatch.setattr(sender, "close_old_connections", lambda: None)
-    sender.one_turn()
+    monkeypatch.setattr(score_sender, "close_old_connections", lambda: None)
+    score_sender.one_turn()
     assert "scores were not sent" in caplog.text
 
 
@@ -247,4 +249,4 @@ def test_the_command_says_what_came_of_it(student: Client, lms: Lms) -> None:
         call_command("ltiscores", stdout=said)
         lms.lost = False
         LtiScore.objects.update(due_at=timezone.now())
-    assert "1 arrived, 0 wait, 0 failed" in said.getvalue()
+    assert "1 arrived, 0 pending, 0 failed" in said.getvalue()

@@ -214,7 +214,7 @@ class Machines:
 
 @contextmanager
 def machines(number: int, *, cores: int = 1) -> Iterator[Machines]:
-    """With their database, notices and Ray; web processes and engines come with `serve`."""
+    """Machines with their database, notices and Ray; `serve` starts web processes and engines."""
     there = Machines(number, cores=cores)
     try:
         there.make_net()
@@ -230,7 +230,7 @@ def machines(number: int, *, cores: int = 1) -> Iterator[Machines]:
 
 
 def are_here() -> bool:
-    """Whether such machines can be made."""
+    """Return whether such machines can be created."""
     if os.geteuid() != 0 or shutil.which("ip") is None or not (postgresql.is_here() and redis_is_here()):
         return False
     made = subprocess.run(["unshare", "-n", "true"], capture_output=True, check=False).returncode == 0

@@ -1,11 +1,11 @@
-"""What tests of audits share: the tables of a result, and a run over many sandboxes at once."""
+"""Shared parts of audit tests: the tables of a result, and a run over many sandboxes at once."""
 
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
-from sandbox.pipeline.results import manifest_of
+from sandbox.pipeline.runs.results import manifest_of
 from tests.pipeline.conftest import Run
 from tests.pipeline.worlds import Recorded
 
@@ -22,11 +22,11 @@ def table(out: Path, name: str) -> Table:
 
 def run_over(run: Run, job: str, worlds: dict[str, Recorded], out: Path) -> Path:
     """One run of the job over all of them, as a class is audited."""
-    told = run(
+    reported = run(
         job,
         out=out,
         journals={name: str(made.journal) for name, made in worlds.items()},
         stores={f"{name}/{node}": root for name, made in worlds.items() for node, root in made.stores.items()},
     )
-    assert told[-1]["state"] == "done", told[-1]
+    assert reported[-1]["state"] == "done", reported[-1]
     return out

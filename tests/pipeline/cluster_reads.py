@@ -3,8 +3,8 @@
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from sandbox.pipeline.access import Access
 from sandbox.pipeline.sources.cluster import ClusterReader, RangePartition
+from sandbox.pipeline.sources.cluster_access import Access
 from sandbox.pipeline.sources.cluster_line import Dial
 from sandbox.pipeline.sources.cluster_link import Link
 from sandbox.pipeline.sources.cluster_options import asked_of, stream_of
@@ -52,7 +52,7 @@ def rows(world: World, **given: str) -> list[dict[str, Any]]:
 
 
 def offsets(world: World, **given: str) -> dict[int, list[int]]:
-    """Of queues of T, read once, in the order of the rows."""
+    """Return the offsets of T's queues, read once, in the order of the rows."""
     found: dict[int, list[int]] = {}
     for row in rows(world, **given):
         found.setdefault(row["queueId"], []).append(row["queueOffset"])
@@ -60,7 +60,7 @@ def offsets(world: World, **given: str) -> dict[int, list[int]]:
 
 
 def ranges(world: World, **given: str) -> list[tuple[str, int, int]]:
-    """What is planned: queue, begin, end."""
+    """Return the planned ranges: queue, begin, end."""
     found = []
     for partition in ClusterReader(asked_of(options(**given)), dial(world)).partitions():
         assert isinstance(partition, RangePartition)

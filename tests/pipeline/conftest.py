@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from queueviz.management.commands import pipeline
-from sandbox.pipeline.launch import ENDED, Child, Order, Where
+from sandbox.pipeline.runs.launch import ENDED, Child, Order, Where
 from tests.golden.golden_stores import unpack
 
-Told = list[dict[str, Any]]
-Run = Callable[..., Told]
+Reports = list[dict[str, Any]]
+Run = Callable[..., Reports]
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +47,7 @@ def run(child: Child, tmp_path: Path) -> Run:
         out: Path | None = None,
         sealed: Path | None = None,
         **options: str,
-    ) -> Told:
+    ) -> Reports:
         name = f"{tmp_path.name}-{next(numbers)}"
         roots = {key: str(root) for key, root in (stores or ({} if store is None else {"broker-a": store})).items()}
         return list(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import grpc  # type: ignore[import-untyped]
 
-from sandbox.pipeline.launch import environment_of, spark_home
+from sandbox.pipeline.runs.launch import environment_of, spark_home
 from tests.server.server import free_port, until
 
 READY_WITHIN_S = 180.0

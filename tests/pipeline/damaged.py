@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sandbox.kernel.chance import Chance
-from sandbox.pipeline.audit.whole import audit
 from sandbox.pipeline.sources.records import rows_of
 from sandbox.pipeline.sources.store import StoreSource
+from sandbox.pipeline.store_audit.one_process import audit
 from sandbox.queries.rows.stores import summary_row
 from sandbox.store.reader import StoreReader
 from sandbox.store.verify import verify
@@ -89,7 +89,7 @@ def sound() -> Sound:
 
 
 class Damage(NamedTuple):
-    """What was done, and the files of which one has to have a finding, as long as the record is there that tells."""
+    """A damage, and the files of which one must have a finding while the record that shows it exists."""
 
     what: str
     files: frozenset[str]
@@ -220,7 +220,7 @@ def _swap(one: Path, other: Path) -> None:
 
 
 def wrong_with(seed: int, root: Path) -> list[str]:
-    """What auditing and reading the store of this seed got wrong."""
+    """Return the errors of the audit and of reads of this seed's store."""
     damages = damaged(seed, root)
     good = sound().untouched(root)
     verdict = audit({"s": root})[0]
@@ -232,7 +232,7 @@ def wrong_with(seed: int, root: Path) -> list[str]:
         if not damage.files & found and (damage.record is None or sound().is_there(root, damage.record))
     ]
     batch = _batch(root)
-    told = {
+    reported = {
         "batch": [_name(row) for row in batch],
         "rows": [_name(row) for made in rows_of(root) for row in made.to_pylist()],
         "stream": [
@@ -241,7 +241,7 @@ def wrong_with(seed: int, root: Path) -> list[str]:
         ],
     }
     with StoreReader(root) as reader:
-        told["reader"] = [
+        reported["reader"] = [
             (one.topic, one.queue_id, one.queue_offset)
             for queue in reader.queues()
             for one in reader.read(*queue, 0, 1_000)
@@ -258,15 +258,15 @@ def wrong_with(seed: int, root: Path) -> list[str]:
         said.append(f"sound by the audit {verdict.sound}, by the verification {verified.sound}")
     alike = {(one.code, one.where, one.position, one.text) for one in verified.findings if one.code in ALIKE}
     if alike != (
-        told_by_audit := {(one.kind, one.file, one.position, one.says) for one in findings if one.kind in ALIKE}
+        found_by_audit := {(one.kind, one.file, one.position, one.says) for one in findings if one.kind in ALIKE}
     ):
-        said.append(f"audit and verification disagree about {sorted(alike ^ told_by_audit)}")
-    for who, names in told.items():
+        said.append(f"audit and verification disagree about {sorted(alike ^ found_by_audit)}")
+    for who, names in reported.items():
         said += [f"{who} lost {name}" for name in sorted(good - set(names))]
         said += [f"{who} has {name} twice" for name in sorted(set(names)) if names.count(name) > 1]
         said += [f"{who} has {name}, which never was" for name in sorted(set(names) - set(sound().messages))]
-        if sorted(names) != sorted(told["batch"]):
-            said.append(f"{who} and batch disagree about {sorted(set(names) ^ set(told['batch']))}")
+        if sorted(names) != sorted(reported["batch"]):
+            said.append(f"{who} and batch disagree about {sorted(set(names) ^ set(reported['batch']))}")
     for options, keeps in NARROWED:
         if _batch(root, **options) != [row for row in batch if keeps(row)]:
             said.append(f"{options} chooses other rows than a filter does")
@@ -302,7 +302,7 @@ def _name(row: dict[str, Any]) -> Name:
 
 
 def peak_bytes() -> int:
-    """Of this process: `ru_maxrss` would begin with the peak of the process that started it."""
+    """Return the peak memory of this process: `ru_maxrss` would begin with its parent's peak."""
     status = Path("/proc/self/status").read_text()
     return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1_024
 

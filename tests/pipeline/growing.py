@@ -5,8 +5,8 @@ from typing import Any
 
 import pyarrow.dataset
 
-from sandbox.pipeline.launch import ENDED, Child, Order
-from sandbox.pipeline.results import manifest_of
+from sandbox.pipeline.runs.launch import ENDED, Child, Order
+from sandbox.pipeline.runs.results import manifest_of
 from tests.pipeline.audits import table
 from tests.pipeline.store_reads import Broker
 from tests.unit.store.stores import message
@@ -28,7 +28,7 @@ def sealed_and_appended(child: Child, home: Path) -> None:
         child.order(
             Order(f"{job}-{broker.count}", job, {"s": str(broker.root)}, {}, str(result), options, {"s": str(sealed)})
         )
-        last = next(told for told in reports if told["state"] in ENDED)
+        last = next(reported for reported in reports if reported["state"] in ENDED)
         assert last["state"] == "done", last
         return last
 

@@ -20,7 +20,7 @@ NO_SESSION: Any = None  # of what executes its tasks here
 
 
 def sealed(root: Path, directory: Path) -> list[Outcome]:
-    """What became of each file of the log."""
+    """Seal the log and return the outcome of each file."""
     with held(directory):
         said, tasks = prepared("s", root, directory)
         return sorted(said + [seal(task) for task in tasks], key=lambda one: one.log_start)
@@ -37,7 +37,7 @@ def rows_alone(root: Path, options: Mapping[str, str] | None = None) -> list[Row
 
 
 def rows_through(root: Path, directory: Path) -> list[Row]:
-    """With sealed files, in the order of the log."""
+    """Read with sealed files and return rows in the order of the log."""
     parts = parts_of(root, directory)
     rows = [row for file in parts.files for row in pq.read_table(file, schema=SCHEMA).to_pylist()]
     if not parts.is_whole:

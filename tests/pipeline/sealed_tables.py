@@ -24,7 +24,7 @@ def without_spark() -> Iterator[None]:
 
 
 def tabled(root: Path, directory: Path, *, is_asked: bool = True) -> dict[int, str]:
-    """What became of each log file."""
+    """Return the outcome of each log file."""
     with without_spark():
         return {
             one.log_start: one.state

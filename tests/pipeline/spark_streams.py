@@ -18,11 +18,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sandbox.pipeline.launch import environment_of
-from sandbox.pipeline.narrowing import options_of
-from sandbox.pipeline.sentences import sentence_of
+from sandbox.pipeline.runs.error_sentences import sentence_of
+from sandbox.pipeline.runs.launch import environment_of
 from sandbox.pipeline.session import open_session
 from sandbox.pipeline.sources.progress import behind
+from sandbox.pipeline.sql.pushed_filters import options_of
 from tests.pipeline.command_line import WITHIN_S
 from tests.server.server import ROOT, until
 
@@ -55,7 +55,7 @@ class Streams:
         assert self.process.poll() is None
 
     def kill(self) -> None:
-        """With the JVM and its workers."""
+        """Kill the process with the JVM and its workers."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 

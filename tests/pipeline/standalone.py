@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from sandbox.pipeline.launch import environment_of, spark_home
+from sandbox.pipeline.runs.launch import environment_of, spark_home
 from tests.pipeline.command_line import children
 from tests.server.processes import in_sessions
 from tests.server.server import until
@@ -89,7 +89,7 @@ def standalone(home: Path) -> Iterator[Cluster]:
             )
         return log
 
-    def told(log: Path, what: re.Pattern[str]) -> str:
+    def reported(log: Path, what: re.Pattern[str]) -> str:
         def look() -> list[str]:
             assert all(process.poll() is None for process in started), log.read_text()[-2_000:]
             return what.findall(log.read_text())
@@ -97,7 +97,7 @@ def standalone(home: Path) -> Iterator[Cluster]:
         return until(look, within_s=READY_WITHIN_S, what=f"{what.pattern} in {log}")[0]
 
     try:
-        master = told(start("master", "master.Master"), _MASTER)
+        master = reported(start("master", "master.Master"), _MASTER)
         logs = [
             start(
                 f"worker-{number}",
@@ -113,7 +113,7 @@ def standalone(home: Path) -> Iterator[Cluster]:
             for number in range(WORKERS)
         ]
         for log in logs:
-            told(log, _REGISTERED)
+            reported(log, _REGISTERED)
         yield Cluster(master, [process.pid for process in started[1:]], home)
     finally:
         for process in started:

@@ -29,7 +29,7 @@ class Broker:
             self.count += 1
 
     def now_s(self) -> float:
-        """For what shall see time pass as the broker does."""
+        """Return the broker's time, for readers that shall see time pass as the broker does."""
         return self.stores.clock.monotonic()
 
     def remove_old(self) -> None:
@@ -52,7 +52,7 @@ def streaming(now_s: Callable[[], float] = monotonic, /, **options: str) -> Stre
     return Stream(lambda: StoreStreamReader(asked_of(options), now_s), ROW)
 
 
-def told(root: Path, name: str | None = None) -> list[Row]:
-    """What the independent reader finds."""
+def reported(root: Path, name: str | None = None) -> list[Row]:
+    """Return the rows of the independent reader."""
     with StoreReader(root) as reader:
         return sorted(((name, m.topic, m.queue_id, m.queue_offset, m.body) for m in reader.records()), key=str)

@@ -40,7 +40,7 @@ class Stream:
         return self.ends[self.committed - 1] if self.committed else self.begin
 
     def plan(self) -> bool:
-        """Whether there is a batch to read."""
+        """Plan a batch and return whether there is one to read."""
         if len(self.ends) == self.committed:
             end = json.dumps(self.reader.latestOffset(json.loads(self.last), self.reader.getDefaultReadLimit()))
             if self.ends and end == self.last:

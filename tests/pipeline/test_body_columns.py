@@ -11,9 +11,9 @@ import fastavro
 import pytest
 
 from sandbox.message.compression import ZLIB_FLAGS, compress
-from sandbox.pipeline.results import manifest_of
+from sandbox.pipeline.runs.results import manifest_of
 from tests.pipeline.audits import table
-from tests.pipeline.conftest import Run, Told
+from tests.pipeline.conftest import Reports, Run
 from tests.pipeline.store_reads import written
 from tests.pipeline.without_spark.test_bodies_decoded import SCHEMA
 from tests.unit.store.stores import Stores, message
@@ -32,10 +32,10 @@ def store_of(root: Path, bodies: list[bytes]) -> Path:
     return written(stores.sim_disk.image(), root)
 
 
-def exported(run: Run, tmp_path: Path, bodies: list[bytes], **options: str) -> tuple[Told, list[dict[str, Any]]]:
-    told = run("export", store=store_of(tmp_path / "store", bodies), format="parquet", **options)
-    assert told[-1]["state"] == "done", told[-1]
-    return told, sorted(table(tmp_path / "out", "messages"), key=lambda row: int(row["queueOffset"]))
+def exported(run: Run, tmp_path: Path, bodies: list[bytes], **options: str) -> tuple[Reports, list[dict[str, Any]]]:
+    reported = run("export", store=store_of(tmp_path / "store", bodies), format="parquet", **options)
+    assert reported[-1]["state"] == "done", reported[-1]
+    return reported, sorted(table(tmp_path / "out", "messages"), key=lambda row: int(row["queueOffset"]))
 
 
 ODD = [
@@ -131,7 +131,7 @@ def test_avro_bodies_become_the_columns_of_their_schema(run: Run, tmp_path: Path
     [
         ("", "None of the first 10000 bodies is a JSON object with a field: name the columns by --option bodySchema"),
         ("a INT,", "Line 1, character 7 of bodySchema: Syntax error at "),
-        ("a INT, A INT", "Bodies have two fields that would be the column a: name one of them in bodySchema."),
+        ("a INT, A INT", "Bodies have two fields for the column a. Name one of them in bodySchema."),
     ],
 )
 def test_columns_that_cannot_be_are_said(run: Run, tmp_path: Path, schema: str, why: str) -> None:

@@ -82,7 +82,7 @@ def test_differences_are_listed_first_and_published_when_asked_to(
     call_command("pipeline", "grading", "--course", course.slug, "--publish")
     out = capsys.readouterr().out
     assert re.search(r"^Otter, lab 4: Graded 10 \(1/2\), found 50 \(1/2\)\.$", out, re.MULTILINE)
-    assert "Published: 1 grades changed, 0 stay as work went on since." in out
+    assert "Published: 1 grades changed, 0 kept: their students continued since." in out
     assert Grade.objects.get(submission__enrolment__pseudonym="Otter").score == 50
 
 

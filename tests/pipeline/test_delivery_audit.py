@@ -10,8 +10,8 @@ import pytest
 
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.errors import ActionRefused
-from sandbox.pipeline.few import FEW_BYTES
 from sandbox.pipeline.sealed.reading import parts_of
+from sandbox.pipeline.spark.small_runs import FEW_BYTES
 from sandbox.simulation.world import World
 from tests.golden.golden_stores import MANIFEST, queue_ends, rows
 from tests.pipeline.audits import Table, run_over, table
@@ -137,7 +137,7 @@ def test_what_a_copy_with_the_same_client_id_was_given_too_is_no_retry(run: Run,
 
 
 def test_few_bytes_many_and_sealed_files_say_the_same(run: Run, tmp_path: Path) -> None:
-    """Of a sandbox with a crash, a reset and retries; over many bytes Spark plans otherwise."""
+    """The sandbox has a crash, a reset and retries; above a size Spark plans differently."""
     made, sealed = troubled(tmp_path / "world", 3), tmp_path / "sealed"
     stores = {f"s/{node}": root for node, root in made.stores.items()}
 
@@ -156,7 +156,7 @@ def test_few_bytes_many_and_sealed_files_say_the_same(run: Run, tmp_path: Path) 
     assert audited(sealed=sealed) == few
 
 
-# What a real broker's store tells alone.
+# Results from a real broker's store without a journal.
 
 
 @pytest.fixture(scope="module")
@@ -166,8 +166,8 @@ def golden_audit(golden: Path, child: Any, tmp_path_factory: pytest.TempPathFact
 
     def once(run: Run) -> Table:
         if not made:
-            told = run("delivery_audit", store=golden, out=out)
-            assert told[-1]["state"] == "done", told[-1]
+            reported = run("delivery_audit", store=golden, out=out)
+            assert reported[-1]["state"] == "done", reported[-1]
             made.append(table(out, "messages"))
         return made[0]
 
@@ -186,7 +186,7 @@ def consume_stats() -> dict[tuple[str, str, int], tuple[int, int]]:
     return found
 
 
-def test_a_store_alone_tells_what_was_handed_over_and_what_waits_as_the_broker_said(
+def test_a_store_alone_shows_deliveries_and_pending_messages_as_the_broker_reported(
     run: Run,
     golden_audit: Callable[[Run], Table],
 ) -> None:

@@ -18,8 +18,8 @@ from sandbox.journal.events import (
 )
 from sandbox.journal.schema import from_row
 from sandbox.journal.segments import SegmentWriter, last_seq, rows_since
-from sandbox.pipeline.launch import ENDED, Child, Order
-from sandbox.pipeline.results import manifest_of
+from sandbox.pipeline.runs.launch import ENDED, Child, Order
+from sandbox.pipeline.runs.results import manifest_of
 from sandbox.simulation.world import BEGIN_MS
 from tests.pipeline.audits import Row, Table, run_over, table
 from tests.pipeline.conftest import Run
@@ -32,7 +32,7 @@ QUEUE = (GROUP, "plain", "broker-a", 0)
 
 
 def moved_on(home: Path) -> Recorded:
-    """Ten are consumed; then ten are skipped by a reset, and of ten more the group is not told."""
+    """Ten are consumed; a reset skips ten; ten more are never delivered to the group."""
     with begun(home) as world:
         member(world)
         sent(world, 10)
@@ -80,7 +80,7 @@ def poisoned(home: Path) -> Recorded:
         return record(world, home)
 
 
-def told_by(home: Path, from_ms: int, events: list[Event]) -> Recorded:
+def recorded_by(home: Path, from_ms: int, events: list[Event]) -> Recorded:
     """A store of ten messages, and a journal of these events alone."""
     with begun(home) as world:
         sent(world, 10)
@@ -114,8 +114,8 @@ SKIPPED = FlowSkipped(1_000, 2_000, (), (), ((f"{GROUP} plain/broker-a/0", 5, 6)
 COMMITTED = OffsetCommitted(*QUEUE, offset=8, previous=None, by="timer", client_id="ours")
 
 
-def given_up(home: Path) -> Recorded:
-    """A group is moved to the end while its member works on the first of ten: what comes of that call, nobody heeds."""
+def abandoned(home: Path) -> Recorded:
+    """A group is moved to the end while its member processes the first of ten: the result of that call is ignored."""
     with begun(home) as world:
         member(world)
         world.act("ChangeActor", actor="A", work_ms=[30_000])
@@ -127,18 +127,18 @@ def given_up(home: Path) -> Recorded:
 
 @pytest.fixture(scope="module")
 def worlds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Recorded]:
-    stories = {
+    scenarios = {
         "moved-on": moved_on,
         "choosy": choosy,
         "broadcasting": broadcasting,
         "poisoned": poisoned,
-        "given-up": given_up,
+        "given-up": abandoned,
     }
-    made = {name: story(tmp_path_factory.mktemp(name)) for name, story in stories.items()}
+    made = {name: scenario(tmp_path_factory.mktemp(name)) for name, scenario in scenarios.items()}
     known = [SUBSCRIBED, PULLED, CONSUMED, SKIPPED, COMMITTED]
     return made | {
-        "strange": told_by(tmp_path_factory.mktemp("strange"), BEGIN_MS - 1_000, [OPENED, *known]),
-        "trimmed": told_by(tmp_path_factory.mktemp("trimmed"), BEGIN_MS + 3_600_000, known),
+        "strange": recorded_by(tmp_path_factory.mktemp("strange"), BEGIN_MS - 1_000, [OPENED, *known]),
+        "trimmed": recorded_by(tmp_path_factory.mktemp("trimmed"), BEGIN_MS + 3_600_000, known),
     }
 
 
@@ -209,7 +209,7 @@ def test_what_comes_again_behind_others_breaks_their_order(out: Path) -> None:
     assert again["last_seq"] == breaks[0]["seq"], "the second delivery is the accepted one"
 
 
-def test_strangers_were_handed_over_to_and_skipped_ranges_are_unknown(out: Path) -> None:
+def test_external_members_got_deliveries_and_skipped_ranges_are_unknown(out: Path) -> None:
     assert verdicts(out, "strange") == spans(
         ("handed_over", 4), ("once", 1), ("unknown", 2), ("lost", 1), ("waiting", 2)
     )
@@ -239,12 +239,12 @@ def test_what_is_stored_while_a_run_is_at_work_is_for_the_next_one(child: Child,
     (broker.root / "config" / "consumerOffset.json").write_text('{"offsetTable":{"orders@g":{0:15}}}')
     out = tmp_path / "out"
     child.order(Order(tmp_path.name, "delivery_audit", {"broker-a": str(broker.root)}, {}, str(out), {}))
-    for told in child.reports():
-        if told["state"] in ENDED:
+    for reported in child.reports():
+        if reported["state"] in ENDED:
             break
-        if told["state"] == "running":
+        if reported["state"] == "running":
             broker.put(20)  # what the run is true to is settled before it is at work
     broker.store.crash()
-    assert told["state"] == "done", told
+    assert reported["state"] == "done", reported
     assert broker.count > 20
     assert Counter(row["verdict"] for row in table(out, "messages")) == {"handed_over": 15, "waiting": 5}

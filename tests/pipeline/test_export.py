@@ -14,7 +14,7 @@ import pytest
 
 from sandbox.message.compression import ZLIB_FLAGS, compress, decompress
 from sandbox.pipeline.jobs import JOBS
-from sandbox.pipeline.results import NAME, manifest_of
+from sandbox.pipeline.runs.results import NAME, manifest_of
 from sandbox.pipeline.sources.records import SCHEMA, rows_of
 from sandbox.store.reader import StoreReader
 from tests.golden.golden_stores import rows
@@ -89,7 +89,7 @@ def by_python(path: Path, kind: str) -> list[Row]:
 
 
 def by_jq(path: Path, kind: str) -> list[Row]:
-    """What jq decodes becomes text, which not all bytes survive: such bodies it hands over as they stand."""
+    """Decode with jq, whose output is text: bodies that are not UTF-8 stay encoded."""
     asked = "[.queueOffset, .body, .keys, .properties, (.body | @base64d)]"
     done = subprocess.run(["jq", "-c", asked, path], check=True, capture_output=True)
     rows: list[Row] = []
@@ -139,8 +139,8 @@ def test_csv_and_parquet_hold_the_same_messages(run: Run, golden: Path, tmp_path
     found = pyarrow.parquet.read_table(table).to_pylist()
     assert found == [row for batch in rows_of(golden) for row in batch.to_pylist() if row["topic"] == "GoldenOrder"]
     run("export", store=golden, format="csv", topic="GoldenOrder", out=tmp_path / "csv")
-    told = list(csv.DictReader(lines(tmp_path / "csv", "csv")))
-    assert [row["queueOffset"] for row in told] == [str(row["queueOffset"]) for row in found]
+    reported = list(csv.DictReader(lines(tmp_path / "csv", "csv")))
+    assert [row["queueOffset"] for row in reported] == [str(row["queueOffset"]) for row in found]
 
 
 def test_several_stores_are_one_table_with_their_names_first(run: Run, golden: Path, tmp_path: Path) -> None:
@@ -151,14 +151,14 @@ def test_several_stores_are_one_table_with_their_names_first(run: Run, golden: P
     assert len(ones) == len(found) / 2
     assert sorted(ones, key=str) == sorted(twos, key=str)
     *_, last = run("export", out=tmp_path / "none")
-    assert last["why"] == "There is no store to export: name one with --store, or a sandbox that has stored something."
+    assert last["why"] == "No store to export. Choose one with --store, or a sandbox with stored messages."
 
 
 @pytest.mark.parametrize(
     ("job", "options", "why"),
     [
-        ("exprot", {}, f"There is no job exprot. Jobs are: {', '.join(sorted(JOBS))}."),
-        ("export", {"format": "xml"}, "--format xml is not known here: choose ndjson, csv, parquet, iceberg."),
+        ("exprot", {}, f"No job exprot. Jobs are: {', '.join(sorted(JOBS))}."),
+        ("export", {"format": "xml"}, "Unknown value --format xml. Choose ndjson, csv, parquet, iceberg."),
         (
             "export",
             {"colour": "red"},
@@ -182,6 +182,6 @@ def test_a_missing_store_ends_in_a_sentence_and_leaves_the_last_good_result(
     out = tmp_path / "out"
     before = manifest_of(out)
     *_, last = run("export", store=tmp_path / "nowhere")
-    assert last["why"].startswith(f"{tmp_path}/nowhere is no store: it has no directory commitlog.")
+    assert last["why"].startswith(f"{tmp_path}/nowhere is not a store: it has no directory commitlog.")
     assert manifest_of(out) == before
     assert sorted(path.name for path in out.iterdir()) == sorted([NAME, f"run-{before.run if before else ''}"])

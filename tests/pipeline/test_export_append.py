@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from queueviz.runs.printed import lines_of
-from sandbox.pipeline.appended import OtherResult, check_unchanged
-from sandbox.pipeline.results import Manifest, manifest_of, publish
+from queueviz.runs.text_tables import lines_of
+from sandbox.pipeline.runs.appended_results import OtherResult, check_unchanged
+from sandbox.pipeline.runs.results import Manifest, manifest_of, publish
 from tests.pipeline.audits import table
 from tests.pipeline.conftest import Run
 from tests.pipeline.store_reads import written
@@ -64,12 +64,12 @@ def test_what_came_since_is_appended_once(run: Run, put: Put, tmp_path: Path) ->
 
     before = last_of(out)
     for options, why in (
-        ({"body": "text"}, f"{out} has another _malformed (none) than these rows (binary): name an"),
-        ({"partition_by": "topic"}, f"{out} is partitioned by nothing: say so with partition_by, or"),
+        ({"body": "text"}, f"The type of _malformed in {out} is none, in the new rows binary. Choose"),
+        ({"partition_by": "topic"}, f"{out} is partitioned by nothing. Set the same partition_by, or"),
     ):
         assert appended(store, **options)["why"].startswith(why)
-    told = run("export", stores={"other": store}, format="parquet", append="true")[-1]
-    assert told["why"] == f"{out} was made of other stores ({store}): name another --out."
+    reported = run("export", stores={"other": store}, format="parquet", append="true")[-1]
+    assert reported["why"] == f"{out} was exported from other stores ({store}). Choose another --out."
     assert (last_of(out), bodies(out)) == (before, ["a", "b", "c", "d"])
 
 
@@ -79,10 +79,10 @@ def test_directories_by_topic_grow_too_and_columns_of_bodies_stay_what_they_were
 ) -> None:
     out, options = tmp_path / "out", {"format": "parquet", "append": "true", "partition_by": "topic", "body": "json"}
     put('{"keys": 1}', topic="007")
-    told = run("export", store=put('{"far": 2.5}'), **options)[-1]
-    assert told["state"] == "done", told
-    told = run("export", store=put('{"far": 3, "new": 1}', "x", topic="007"), **options)[-1]
-    assert (told["tables"], told["malformed"]) == ({"messages": 4}, {"messages": 1})
+    reported = run("export", store=put('{"far": 2.5}'), **options)[-1]
+    assert reported["state"] == "done", reported
+    reported = run("export", store=put('{"far": 3, "new": 1}', "x", topic="007"), **options)[-1]
+    assert (reported["tables"], reported["malformed"]) == ({"messages": 4}, {"messages": 1})
     made = last_of(out).tables["messages"]
     assert made.partitions == {"topic": "string"}
     assert {path.parent.name for path in (out / made.path).rglob("*.parquet")} == {"topic=007", "topic=orders"}
@@ -90,14 +90,14 @@ def test_directories_by_topic_grow_too_and_columns_of_bodies_stay_what_they_were
     assert total == f"messages: 4 rows, 1 of them malformed, in {out}"
 
     results = f'{{"export": "{out}"}}'
-    told = run(
+    reported = run(
         "sql",
         store=tmp_path / "store",
         results=results,
         out=tmp_path / "asked",
         query="SELECT topic, far, body_keys, string(_malformed) AS bad FROM export_messages ORDER BY ALL",
     )[-1]
-    assert told["state"] == "done", told
+    assert reported["state"] == "done", reported
     assert [tuple(row.values()) for row in table(tmp_path / "asked", "result")] == [
         ("007", None, None, "x"),
         ("007", None, 1, None),
@@ -109,14 +109,14 @@ def test_directories_by_topic_grow_too_and_columns_of_bodies_stay_what_they_were
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"append": "true"}, "append is of Parquet files: say --format parquet or iceberg."),
-        ({"partition_by": "topic"}, "partition_by is of Parquet files: say --format parquet."),
+        ({"append": "true"}, "append needs Parquet files. Set --format parquet or iceberg."),
+        ({"partition_by": "topic"}, "partition_by needs Parquet files. Set --format parquet."),
         (
             {"format": "parquet", "partition_by": "queueOffset"},
-            "queueOffset cannot be a directory: choose for partition_by of topic, queueId, tags, bornHost, storeHost, ",
+            "queueOffset cannot be a partition directory. Columns for partition_by are: topic, queueId, tags, ",
         ),
-        ({"format": "iceberg", "partition_by": "topic"}, "partition_by is of Parquet files: say --format parquet."),
-        ({"format": "parquet", "partition_by": "topic,topic"}, "partition_by names a column twice."),
+        ({"format": "iceberg", "partition_by": "topic"}, "partition_by needs Parquet files. Set --format parquet."),
+        ({"format": "parquet", "partition_by": "topic,topic"}, "partition_by has a column more than once."),
     ],
 )
 @spark
@@ -129,7 +129,7 @@ def test_a_result_that_another_run_changed_meanwhile_is_not_appended_to(tmp_path
     seen = last_of(tmp_path)
     check_unchanged(tmp_path, seen)
     publish(tmp_path, seen._replace(run="2"))
-    with pytest.raises(OtherResult, match=r" meanwhile, and nothing was appended: run this again\.$"):
+    with pytest.raises(OtherResult, match=r" at the same time\. Nothing was appended: run the job again\.$"):
         check_unchanged(tmp_path, seen)
 
 
@@ -141,9 +141,9 @@ def test_an_iceberg_table_has_a_snapshot_for_each_export_of_the_files_that_spark
     out = tmp_path / "out"
 
     def exported(store: Path, **options: str) -> dict[str, int]:
-        told = run("export", store=store, format="iceberg", **options)[-1]
-        assert told["state"] == "done", told
-        return dict(told["tables"])
+        reported = run("export", store=store, format="iceberg", **options)[-1]
+        assert reported["state"] == "done", reported
+        return dict(reported["tables"])
 
     def read() -> Any:
         catalog = catalogs.SqlCatalog("queueviz", uri=f"sqlite:///{out}/iceberg/catalog.db")
@@ -162,7 +162,7 @@ def test_an_iceberg_table_has_a_snapshot_for_each_export_of_the_files_that_spark
     files = table.inspect.files().column("file_path").to_pylist()
     assert sorted(files) == sorted(f"file://{path}" for path in out.rglob("*.parquet")), "no copy"
     assert run("export", store=store, format="parquet", append="true")[-1]["why"] == (
-        f"{out} is not of the format parquet: name another --out, or --format as it was."
+        f"{out} does not have the format parquet. Choose another --out or the earlier --format."
     )
     assert exported(put("d")) == {"messages": 4}
     assert read()[1] == bodies(out) == ["a", "b", "c", "d"]

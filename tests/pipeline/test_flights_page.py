@@ -11,8 +11,8 @@ import pytest
 from django.core.management import call_command
 
 from queueviz.management.commands.pipeline import Command, options_of, query_of
-from queueviz.runs.printed import lines_of
-from sandbox.pipeline.results import manifest_of
+from queueviz.runs.text_tables import lines_of
+from sandbox.pipeline.runs.results import manifest_of
 from tests.pipeline.conftest import Run
 
 pytestmark = pytest.mark.pipeline
@@ -29,8 +29,10 @@ def played(run: Run, line: str) -> Path:
     """A command of the pipeline, with the Spark that is there; where its result is."""
     given = vars(Command().create_parser("manage.py", "pipeline").parse_args(shlex.split(line)[3:]))
     out = (given["out"] or Path("asked")).resolve()
-    told = run(given["job"], store=given["store"].resolve(), out=out, **options_of(given), **query_of(given, "store"))
-    assert told[-1]["state"] == "done", told[-1]
+    reported = run(
+        given["job"], store=given["store"].resolve(), out=out, **options_of(given), **query_of(given, "store")
+    )
+    assert reported[-1]["state"] == "done", reported[-1]
     return out
 
 

@@ -66,4 +66,4 @@ def test_one_topic_of_a_store_that_a_real_broker_wrote(run: Run, golden: Path, t
 @pytest.mark.parametrize("top", ["1001", "many"])
 def test_a_list_has_a_limit(run: Run, golden: Path, top: str) -> None:
     *_, last = run("hot_keys", store=golden, top=top)
-    assert last["why"] == f"--option top is a number from 1 to 1000, not {top}."
+    assert last["why"] == f"--option top must be a number from 1 to 1000, not {top}."

@@ -1,4 +1,4 @@
-"""Import: what export wrote comes back as it was, other people's files as they are told, and bad rows not at all."""
+"""Import: exported files are restored exactly, other files by options, and bad rows are refused."""
 
 import base64
 import csv
@@ -34,7 +34,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
 
 
 def said(row: dict[str, Any]) -> Said:
-    """What the application said: body, keys, tags, and the properties nobody else writes."""
+    """The application's part of a message: body, keys, tags and its own properties."""
     pairs = sorted((key, value) for key, value in dict(row["properties"]).items() if key not in SET_BY_OTHERS)
     return row["body"], row["keys"] or "", row["tags"] or "", tuple(pairs)
 
@@ -99,9 +99,7 @@ def exported(out: Path, kind: str) -> list[dict[str, Any]]:
     return rows
 
 
-def test_a_file_of_somebody_else_says_which_columns_are_what(
-    run: Run, broker: tuple[str, Path], tmp_path: Path
-) -> None:
+def test_options_map_the_columns_of_a_foreign_file(run: Run, broker: tuple[str, Path], tmp_path: Path) -> None:
     address, store = broker
     path = tmp_path / "flights.csv"
     path.write_text('tail,carrier,text\nN1,UA,"on ""time"", they say"\nN2,AA,"two\nlines"\nN3,,ü\n', encoding="utf-8")
@@ -136,38 +134,38 @@ def test_an_import_that_is_run_again_under_its_name_sends_nothing_twice(
 
 GOOD = json.dumps({"body": "YQ==", "keys": "k"})
 BAD_ROWS = [
-    ("ndjson", [GOOD, "{no json", GOOD], {}, "Row 2 of {path}: it is no JSON object. Nothing was sent."),
+    ("ndjson", [GOOD, "{no json", GOOD], {}, "Row 2 of {path}: it is not a JSON object. Nothing was sent."),
     (
         "ndjson",
         [GOOD, GOOD, '{"keys": "k"}'],
         {},
-        "Row 3 of {path}: it has no body, which would be the body. Nothing was sent.",
+        "Row 3 of {path}: it has no body for the body. Nothing was sent.",
     ),
     (
         "ndjson",
         [GOOD, '{"body": "no base64!"}'],
         {},
-        "Row 2 of {path}: body is no base64; say --option body_as=text if it is the body itself. Nothing was sent.",
+        "Row 2 of {path}: body is not base64; set --option body_as=text for plain text. Nothing was sent.",
     ),
     (
         "ndjson",
         [GOOD, GOOD, '{"body": ""}'],
         {},
-        "Row 3 of {path}: body is empty, and no broker takes a message without a body. Nothing was sent.",
+        "Row 3 of {path}: body is empty, and brokers refuse a message without a body. Nothing was sent.",
     ),
     (
         "csv",
         ["body,properties", "YQ==,", 'YQ==,"{"'],
         {},
-        "Row 2 of {path}: properties is no JSON object of names and values. Nothing was sent.",
+        "Row 2 of {path}: properties is not a JSON object of names and values. Nothing was sent.",
     ),
     (
         "csv",
         ["body,keys", "YQ==,k", "YQ=="],
         {},
-        "Row 2 of {path}: it has not as many columns as the header. Nothing was sent.",
+        "Row 2 of {path}: its number of columns differs from the header. Nothing was sent.",
     ),
-    ("csv", ["text,keys", "a,k"], {}, "{path} has no column body, which would be the body. Columns are: text, keys."),
+    ("csv", ["text,keys", "a,k"], {}, "{path} has no column body for the body. Columns are: text, keys."),
 ]
 
 
@@ -187,10 +185,10 @@ def test_a_row_that_is_none_is_named_and_nothing_is_sent(
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({}, "Name what to send: --option path=FILE, or a directory of files."),
-        ({"path": "/nowhere/at.all"}, "There is no file /nowhere/at.all."),
-        ({"path": __file__, "body_as": "hex"}, "--body_as hex is not known here: choose base64, text."),
-        ({"path": __file__}, "The option names is missing: the name servers, as 127.0.0.1:9876."),
+        ({}, "Choose the rows to send: --option path=FILE, or a directory of files."),
+        ({"path": "/nowhere/at.all"}, "No file /nowhere/at.all."),
+        ({"path": __file__, "body_as": "hex"}, "Unknown value --body_as hex. Choose base64, text."),
+        ({"path": __file__}, "The option names is missing. Set it to the name servers, such as 127.0.0.1:9876."),
     ],
 )
 def test_a_wrong_wish_is_answered_with_what_would_be_right(run: Run, options: dict[str, str], why: str) -> None:
@@ -202,7 +200,7 @@ def test_a_broker_that_is_away_is_said_and_how_to_go_on(run: Run, tmp_path: Path
     path = tmp_path / "rows.json"
     path.write_text(GOOD + "\n")
     *_, last = run("import", format="ndjson", path=str(path), names=f"127.0.0.1:{free_ports()}", topic="In", run="r2")
-    assert last["why"].startswith("There is no name server at 127.0.0.1:")
+    assert last["why"].startswith("No name server answers at 127.0.0.1:")
     assert last["why"].endswith(
-        "Some rows may have been sent before; with --option run=r2 the same import sends the others only."
+        "Some rows may have been sent. With --option run=r2 the same import sends only the others."
     )

@@ -7,7 +7,7 @@ import pytest
 
 from sandbox.pipeline.lag.fold import WANTED, Fold, JournalLine
 from sandbox.pipeline.lag.rows import COLUMNS
-from sandbox.pipeline.results import manifest_of
+from sandbox.pipeline.runs.results import manifest_of
 from sandbox.pipeline.sources.journal_files import Chosen, batches, pieces_of
 from sandbox.simulation.world import World
 from tests.pipeline.audits import table
@@ -19,7 +19,7 @@ TABLES = ("seconds", "tens", "fives")
 
 
 def expected(journals: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
-    """Of every journal, folded at once and without Spark."""
+    """Return the fold of every journal, without Spark."""
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
     for sandbox, journal in journals.items():
         fold = Fold()
@@ -83,9 +83,9 @@ def test_without_its_checkpoint_all_is_read_again(run: Run, tmp_path: Path) -> N
 
 def test_a_store_alone_is_answered_with_what_to_name(run: Run, golden: Path) -> None:
     *_, last = run("lag_history", store=golden)
-    assert last["why"] == "Lag is told by journals, and a store has none: name a sandbox with --sandbox."
+    assert last["why"] == "Lag is computed from a journal, and a store has none. Choose a sandbox with --sandbox."
 
 
 def test_a_journal_that_is_not_there_is_a_sentence(run: Run, tmp_path: Path) -> None:
     *_, last = run("lag_history", journals={"a": str(tmp_path / "nowhere")})
-    assert last["why"] == f"There is no directory {tmp_path}/nowhere. Name the one in which a keeps its journal."
+    assert last["why"] == f"No directory {tmp_path}/nowhere. Set the journal directory of a."

@@ -38,7 +38,7 @@ def test_a_closed_store_is_exported_from_its_sealed_files_alone(run: Run, golden
     first = min((sealed / "broker-a").glob("*.parquet"))
     spoil(first)
     *_, last = run("export", store=store, sealed=sealed)
-    assert last["why"].startswith(f"The sealed log file {first} is damaged, or was removed while it was read: ")
+    assert last["why"].startswith(f"The sealed log file {first} is damaged or was deleted during the run. ")
 
 
 def test_what_a_broker_writes_after_the_sealing_comes_from_its_log(run: Run, golden: Path, tmp_path: Path) -> None:
@@ -85,12 +85,12 @@ def test_a_table_is_kept_from_the_first_time_it_is_asked_for(run: Run, golden: P
         assert files_of(directory) == sealed_files(directory)
     assert len(opened(sealed / "live").snapshots()) == 2
     assert scanned(sealed / "other") == rows_alone(golden)
-    assert run("seal", format="csv", **given)[-1]["why"] == "--format csv is not known here: choose parquet, iceberg."
+    assert run("seal", format="csv", **given)[-1]["why"] == "Unknown value --format csv. Choose parquet, iceberg."
     broker.store.crash()
 
 
 def test_it_is_not_guessed_where_sealed_files_go(run: Run, golden: Path) -> None:
     *_, last = run("seal", store=golden)
-    assert last["why"] == ("It is not said where the sealed files of broker-a go: name a directory with --sealed.")
+    assert last["why"] == ("The directory for sealed files of broker-a is not set. Choose one with --sealed.")
     *_, last = run("seal")
-    assert last["why"].startswith("There is no store to seal: ")
+    assert last["why"].startswith("No store to seal. ")

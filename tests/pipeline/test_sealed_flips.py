@@ -42,7 +42,7 @@ def test_a_sealed_file_with_a_flipped_bit_is_named_or_its_log_file_is_read(
     overwrite(file, at, bytes([file.read_bytes()[at] ^ 1 << chance.randrange(8)]))
     *_, last = run("export", store=golden, sealed=tmp_path / "sealed", format="ndjson")
     if at < footer_at and last["state"] != "done":
-        assert last["why"].startswith(f"The sealed log file {file} is damaged, or was removed while it was read: ")
+        assert last["why"].startswith(f"The sealed log file {file} is damaged or was deleted during the run. ")
     else:
         assert last["state"] == "done", last
         found = sorted(map(orjson.loads, lines(tmp_path / "out", "json")), key=lambda row: row["physicalOffset"])

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from tests.pipeline.audits import table
-from tests.pipeline.conftest import Run, Told
+from tests.pipeline.conftest import Reports, Run
 from tests.pipeline.worlds import Recorded, begun, member, record, sent
 
 pytestmark = pytest.mark.pipeline
@@ -26,7 +26,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 
 @pytest.fixture
 def ask(run: Run, recorded: Recorded) -> Any:
-    def asked(query: str, **options: str) -> Told:
+    def asked(query: str, **options: str) -> Reports:
         return run(
             "sql",
             stores={f"s/{name}": root for name, root in recorded.stores.items()},
@@ -66,28 +66,28 @@ def test_messages_events_and_results_are_tables_of_one_query(
     [
         (
             "DROP TABLE messages",
-            "A query only reads: write one SELECT, or a WITH that ends in one. Spark's parser finds ",
+            "A query must be one SELECT, or a WITH that ends in a SELECT. Spark's parser finds ",
         ),
-        ("WITH c AS (SELECT 1) INSERT INTO messages SELECT * FROM c", "A query only reads: "),
-        ("SELECT TRANSFORM(topic) USING 'cat' FROM messages", "A query only reads: "),
-        ("BEGIN SELECT 1; END", "A query only reads: "),
+        ("WITH c AS (SELECT 1) INSERT INTO messages SELECT * FROM c", "A query must be one SELECT, "),
+        ("SELECT TRANSFORM(topic) USING 'cat' FROM messages", "A query must be one SELECT, "),
+        ("BEGIN SELECT 1; END", "A query must be one SELECT, "),
         ("SELECT 1; SELECT 2", "Line 1, character 11 of the query: Syntax error at or near 'SELECT'"),
         ("SELECT *\nFROM messages WHERE topc = 'a'", "Line 2, character 21 of the query: A column, "),
         (
             "SELECT * FROM parquet.`/etc/x`",
-            "parquet./etc/x is no table here: a query reads results, stores and journals ",
+            "parquet./etc/x is not a table of this query. It reads results, stores and journals ",
         ),
-        ("SELECT * FROM identifier('parquet.' || '`/x`')", "IDENTIFIER is refused: a query has to name what it reads."),
-        ("SELECT identifier('ref' || 'lect')('a', 'b')", "IDENTIFIER is refused: a query has to name what it calls."),
+        ("SELECT * FROM identifier('parquet.' || '`/x`')", "IDENTIFIER is refused: a query must name its tables."),
+        ("SELECT identifier('ref' || 'lect')('a', 'b')", "IDENTIFIER is refused: a query must name its functions."),
         ("SELECT 1 WHERE EXISTS (SELECT Reflect('java.lang.System', 'exit', 1))", "Reflect is refused: it calls any "),
         (
             "SELECT sum(1) OVER w FROM messages WINDOW w AS (PARTITION BY builtin.java_method('a.B', 'gc'))",
-            "java_method is refused: it calls any method of Java, and a query only reads tables.",
+            "java_method is refused: it can call any Java method, and a query may only read tables.",
         ),
         ("SELECT from_protobuf(body, 'a', '/etc/x') FROM messages", "from_protobuf is refused: it opens a file, "),
         (
             "SELECT * FROM export_messages",
-            "There is no table export_messages. Tables are: messages, events, events_<Event>.",
+            "No table export_messages. Tables are: messages, events, events_<Event>.",
         ),
         ("", "Write the query after sql: "),
     ],

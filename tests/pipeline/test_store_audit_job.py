@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.audit.whole import audit
 from sandbox.pipeline.sources.records import rows_of
+from sandbox.pipeline.store_audit.one_process import audit
 from tests.golden.golden_stores import unpack
 from tests.pipeline.audits import table
 from tests.pipeline.conftest import Run
@@ -48,8 +48,8 @@ def test_four_damages_are_four_rows_with_file_and_byte(run: Run, tmp_path: Path)
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"delay_levels": "soon"}, "--option delay_levels is as a broker's messageDelayLevel, 1s 5s 10s: "),
-        ({"index_slots": "0"}, "--option index_slots is a number of slots, as a broker's maxHashSlotNum, not 0."),
+        ({"delay_levels": "soon"}, "--option delay_levels must be a broker's messageDelayLevel, such as 1s 5s 10s: "),
+        ({"index_slots": "0"}, "--option index_slots must be a number of slots, as a broker's maxHashSlotNum, not 0."),
         ({"levels": "1s"}, "store_audit has no option levels. Options are: delay_levels, index_slots."),
     ],
 )
@@ -63,9 +63,9 @@ def test_a_wrong_wish_is_answered_with_what_would_be_right(
 
 def test_where_there_is_no_store_a_sentence_says_so(run: Run, tmp_path: Path) -> None:
     *_, last = run("store_audit", store=tmp_path / "nowhere")
-    assert last["why"].startswith(f"{tmp_path}/nowhere is no store: it has no directory commitlog.")
+    assert last["why"].startswith(f"{tmp_path}/nowhere is not a store: it has no directory commitlog.")
     *_, last = run("store_audit")
-    assert last["why"] == "There is no store to audit: no broker of this sandbox has stored anything yet."
+    assert last["why"] == "No store to audit: no broker of this sandbox has stored a message yet."
 
 
 def test_the_jobs_end_on_damaged_stores_and_say_what_plain_readers_say(run: Run, tmp_path: Path) -> None:
@@ -75,12 +75,12 @@ def test_the_jobs_end_on_damaged_stores_and_say_what_plain_readers_say(run: Run,
     sorted((roots["s-9/broker-a"] / "index").iterdir())[3].unlink()  # C24
     *_, last = run("store_audit", stores=roots, out=tmp_path / "audit")
     assert last["state"] == "done", last
-    told = {name: verdict.findings for name, verdict in zip(sorted(roots), audit(roots), strict=True)}
+    reported = {name: verdict.findings for name, verdict in zip(sorted(roots), audit(roots), strict=True)}
     assert Counter(
         (row["store"], row["kind"], row["severity"], row["says"]) for row in table(tmp_path / "audit", "findings")
     ) == Counter(
-        (name, found.kind, found.severity, found.says) for name, findings in told.items() for found in findings
+        (name, found.kind, found.severity, found.says) for name, findings in reported.items() for found in findings
     )
-    assert {found.kind for found in told["s-9/broker-a"]} >= {"missing_entry"}
+    assert {found.kind for found in reported["s-9/broker-a"]} >= {"missing_entry"}
     *_, last = run("export", stores=roots, format="ndjson", out=tmp_path / "export")
     assert last["tables"] == {"messages": sum(len(made) for root in roots.values() for made in rows_of(root))}

@@ -9,7 +9,7 @@ GROUP = "g"
 
 
 class Recorded(NamedTuple):
-    """What a job is given of one sandbox, and what its engine counted by itself: group → cause → deliveries."""
+    """A sandbox's input for a job, and its engine's own counts: group → cause → deliveries."""
 
     journal: Path
     stores: dict[str, Path]
@@ -17,7 +17,7 @@ class Recorded(NamedTuple):
 
 
 def record(world: World, home: Path) -> Recorded:
-    """The world falls asleep, and its disks are copied out of memory."""
+    """The world stops, and its disks are copied out of memory."""
     world.sleep()
     again = {group: dict(stats.again_by_cause) for group, stats in world.cluster.actors.group_stats.items()}
     stores = {}

@@ -29,7 +29,7 @@ class Case(NamedTuple):
 
 
 def number(text: str) -> int:
-    """Of whole numbers of up to 9 digits only; everything else throws."""
+    """Parse whole numbers of up to 9 digits; everything else throws."""
     if not text.lstrip("-").isdigit():
         raise Threw
     return int(text)

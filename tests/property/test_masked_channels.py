@@ -46,7 +46,7 @@ PARTS = st.sampled_from(("g", SLUG, MASK.alias, "calm-owl-bbbbbb"))
 
 @st.composite
 def channels(draw: Any) -> str:
-    """Of each kind there is, with any other parts, and a filter of messages."""
+    """Draw channels of every kind, with any other parts and a filter of messages."""
     kind = draw(st.sampled_from(sorted(KINDS)))
     parts = [draw(PARTS) for _ in range(KINDS[kind].parts[-1])]
     query = draw(st.sampled_from(("", f"?key={SLUG}&topic={SLUG}"))) if kind == "messages" else ""

@@ -68,7 +68,7 @@ class Node:
         return commands
 
     def answers(self) -> list[RemotingCommand]:
-        """What was said; each of it fits into a frame."""
+        """Return the responses; each fits into a frame."""
         said = self.channel.take()
         for each in said:
             encode(each)
@@ -175,7 +175,7 @@ def test_a_length_alone_reserves_nothing(length: int, kind: int, header: int) ->
 
 
 def recorded_requests() -> dict[int, dict[str, str]]:
-    """By code, what a real client once asked with."""
+    """Return recorded requests of a real client, by code."""
     found: dict[int, dict[str, str]] = {}
     for line in (frames.GOLDEN / "json.jsonl").read_text("utf-8").splitlines():
         row = json.loads(line)

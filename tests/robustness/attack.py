@@ -28,7 +28,7 @@ KEPT = 40
 
 
 class Attacker:
-    """What every kind has: connections, a budget, and a count of what it did."""
+    """The shared part of all attackers: connections, a budget, and counts of actions."""
 
     def __init__(self, address: str, seed: int, share: float, pace: float, out: Path) -> None:
         self._ip, _, port = address.rpartition(":")
@@ -45,7 +45,7 @@ class Attacker:
         self._began_s = self._used_s = 0.0
 
     def begin(self) -> None:
-        """What was prepared before is not counted."""
+        """Start counting; preparations are not counted."""
         self._began_s, self._used_s = time.monotonic(), time.process_time()
 
     @property

@@ -55,7 +55,7 @@ class Broker:
 
 
 class Usage(NamedTuple):
-    """Of one moment.  `own_bytes` is what no file lies behind; mapped store files come and go with the page cache.
+    """Usage at one moment.  `own_bytes` are not backed by a file; mapped store files come and go with the page cache.
 
     `sockets_bytes` is what the kernel keeps for all TCP connections of this network namespace.
     """
@@ -126,7 +126,7 @@ class Prober:
         return sorted(ms for at_s, row in self.seconds if begin_s + 1 <= at_s <= end_s for ms in row)
 
     def stop(self) -> dict[str, Any]:
-        """What it said at its end, with `broken` when it could not go on."""
+        """Stop the process and return its last output, with `broken` after a failure."""
         self._process.terminate()
         self._process.wait(30)
         self._thread.join()

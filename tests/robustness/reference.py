@@ -1,4 +1,4 @@
-"""What the machine itself takes: an echo over loopback between two processes that no one attacks.
+"""Time of the machine itself: an echo over loopback between two processes without attacks.
 
 Where its p99 rises beside an attack, the machine has too few processors for broker, client and attackers at once.
 """

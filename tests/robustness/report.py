@@ -1,4 +1,4 @@
-"""What a run found: sentences that must hold, a table, and the same as JSON."""
+"""The report of a run: required statements, a table, and the same as JSON."""
 
 import re
 from collections import Counter
@@ -64,7 +64,7 @@ def read_log(path: Path) -> Log:
 
 
 def table(report: dict[str, Any]) -> list[str]:
-    """For people."""
+    """Return the table as text."""
     out = [
         "",
         f"seed {report['seed']}, {report['minutes']:g} minutes; all attackers have {report['share']:g} of one "

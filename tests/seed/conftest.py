@@ -23,5 +23,5 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
 
 @pytest.fixture
 def caller(world: World) -> Caller:
-    """Somebody who says to `broker-a` what a test wants."""
+    """A caller that sends requests of a test to `broker-a`."""
     return Caller(world, broker_address(world))

@@ -1,4 +1,4 @@
-"""What tests of the articles' claims watch a sandbox with: its wire, its files, a client that says what it is told."""
+"""Tools of the article tests: a sandbox's wire and files, and a client that sends given requests."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -41,7 +41,7 @@ class Frame(NamedTuple):
 
 
 class Pulled(NamedTuple):
-    """What one pull brought."""
+    """The result of one pull."""
 
     code: int
     header: PullResponseHeader
@@ -80,7 +80,7 @@ class WireLog:
 
 
 class Caller:
-    """A client of nobody's making: one connection, one request after the other."""
+    """A minimal client: one connection, one request after the other."""
 
     def __init__(self, world: World, address: str, *, ip: str = "10.0.9.9") -> None:
         self._world = world
@@ -95,7 +95,7 @@ class Caller:
         connector = self._world.cluster.network.connector(ip)
         connector.open(address, self._hear, self._lost, opened.append)
         self._world.run_until(lambda: bool(opened), within_s=5, step_s=0.01)
-        assert opened[0] is not None, f"nobody listens at {address}"
+        assert opened[0] is not None, f"nothing listens at {address}"
         return opened[0]
 
     def _hear(self, commands: list[RemotingCommand], channel: Channel) -> None:
@@ -108,7 +108,9 @@ class Caller:
     def _lost(self, channel: Channel) -> None:
         self.closed = True
 
-    def tell(self, code: int, ext: Mapping[str, str] | None = None, body: bytes | None = None, *, flag: int = 0) -> int:
+    def send_one_way(
+        self, code: int, ext: Mapping[str, str] | None = None, body: bytes | None = None, *, flag: int = 0
+    ) -> int:
         """Send and do not wait; `answer_to` may be asked later."""
         self._opaque += 1
         self._channel.send(RemotingCommand(code, dict(ext or {}), body, flag=flag, opaque=self._opaque))
@@ -121,7 +123,7 @@ class Caller:
         self, code: int, ext: Mapping[str, str] | None = None, body: bytes | None = None, *, within_s: float = 5
     ) -> RemotingCommand:
         """Send and let time pass until the answer is here."""
-        opaque = self.tell(code, ext, body)
+        opaque = self.send_one_way(code, ext, body)
         self._world.run_until(lambda: opaque in self._heard, within_s=within_s, step_s=0.01)
         return self._heard[opaque]
 
@@ -149,14 +151,14 @@ class Caller:
         assert self.ask(RequestCode.UPDATE_CONSUMER_OFFSET, header.to_ext()).code == 0
 
     def stored_offset(self, group: str, topic: str, queue_id: int) -> int | None:
-        """What the broker answers a new member (request 14); None: not found (22)."""
+        """Return the broker's offset for a new member (request 14); None: not found (22)."""
         answer = self.ask(RequestCode.QUERY_CONSUMER_OFFSET, QueryOffsetHeader(group, topic, queue_id).to_ext())
         assert answer.code in (0, 22), answer.remark
         return int((answer.ext or {})["offset"]) if answer.code == 0 else None
 
 
 def disk_of(world: World, node: str = "broker-a") -> SimDisk:
-    """What that node's store lies on, whether or not it runs."""
+    """Return the disk of that node's store, also if the node is stopped."""
     return world.environment.disks[f"{world.sandbox.directory.name}/{node}"]
 
 
@@ -176,9 +178,9 @@ def broker_address(world: World, broker: str = "broker-a", broker_id: int = 0) -
 def application(
     world: World, name: str = "app", *, ip: str = "10.0.9.8", files: FileStore | None = None, **config: Any
 ) -> ClientInstance:
-    """A client process of our own in the world's network, on a machine of its own, to put producers and consumers in.
+    """A client process on its own machine of the world's network, for producers and consumers.
 
-    Its story runs with `world.environment.sim.run(…)`; broadcasting consumers keep their offsets in `files`.
+    Run its coroutines with `world.environment.sim.run(…)`; broadcasting consumers keep their offsets in `files`.
     """
     servers = config.pop("name_servers", tuple(world.cluster.nodes.addresses))
     return ClientInstance(
@@ -228,5 +230,5 @@ def member(
 
 
 def prefix_of(world: World, label: str) -> str:
-    """What the addresses of that actor's connections begin with; `10.0.0.1:` is not the beginning of `10.0.0.11:`."""
+    """Return the address prefix of that actor's connections; `10.0.0.1:` does not match `10.0.0.11:`."""
     return world.cluster.actors.get(label).client_id.split("@")[0] + ":"

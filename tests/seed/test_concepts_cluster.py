@@ -32,12 +32,12 @@ def test_each_role_talks_to_the_ones_it_needs_and_to_no_other(world: World) -> N
     masters = {broker_address(world, name) for name in ("broker-a", "broker-b")}
     slave = broker_address(world, "broker-a", 1)
     for row in snapshot["brokers"]:
-        told = {
+        reported = {
             frame.receiver
             for frame in wire.requests(RequestCode.REGISTER_BROKER)
             if (frame.command.ext or {})["brokerAddr"] == row["address"]
         }
-        assert told == name_servers, "a broker registers with every name server"
+        assert reported == name_servers, "a broker registers with every name server"
     clients = [actor.label for actor in world.cluster.actors.by_label.values()]
     for label in clients:
         asked = [frame.receiver for frame in wire.requests(ROUTE, sender=prefix_of(world, label))]

@@ -1,4 +1,4 @@
-"""What makes a group divide its queues again when brokers and links fail: the route, the timer, a member's silence.
+"""Triggers of a rebalance when brokers and links fail: the route, the timer, a member's silence.
 
 Brokers notify of members and topics only (see `test_concepts_routes`), so a broker that comes or goes is found by the
 route and then by the next rebalance.
@@ -78,7 +78,7 @@ def assert_by_route_then_timer(world: World, since: int, known_ms: int) -> None:
 
 @pytest.mark.seed("3.38", "4.5", "D25")
 @pytest.mark.parametrize("wait_s", [0, 38, 67])
-def test_a_dead_broker_s_queues_leave_by_the_route_and_nobody_is_notified(pair: World, wait_s: float) -> None:
+def test_a_dead_broker_s_queues_leave_by_the_route_without_a_notification(pair: World, wait_s: float) -> None:
     """However the broker's death falls among the polls and rounds of its readers."""
     pair.run(wait_s)
     wire = WireLog(pair)
@@ -132,7 +132,7 @@ def test_a_broker_cut_from_the_name_server_loses_its_readers_when_it_is_forgotte
 
 @pytest.mark.seed("3.38", "4.5")
 def test_a_member_cut_from_its_broker_keeps_its_queues_until_it_has_been_silent_for_two_minutes(tmp_path: Path) -> None:
-    """Who expires is announced to nobody and found by the timer; an idle connection that closes is announced."""
+    """An expired member is found by the timer without a notification; a closed idle connection is announced."""
     with World(tmp_path, "payments", seed=2) as world:
         world.act("StartConsumer", group=GROUP, subscriptions=[["orders", "*"]], copies=3)
         world.act("CreateTopic", topic="orders", write_queues=6, read_queues=6)

@@ -1,4 +1,4 @@
-"""Who reads which queues: the strategies, seen on real members and in the forecast the page shows."""
+"""Assignment of queues: the strategies on real members and in the forecast of the page."""
 
 from pathlib import Path
 from typing import Any

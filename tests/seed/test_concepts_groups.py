@@ -121,7 +121,7 @@ def test_nothing_acknowledged_is_lost_when_members_and_broker_are_killed(world: 
             try:
                 await producer.send(Message.make("orders", b"body", keys=key))
             except SandboxError:
-                continue  # nobody promised anything
+                continue  # no guarantee applies
             acknowledged.append(key)
 
     for harm, remedy, victim in (
@@ -169,7 +169,7 @@ def test_members_that_want_different_tags_lose_messages_of_both(world: World) ->
 
 
 @pytest.mark.seed("3.42")
-def test_the_status_of_the_group_tells_that_its_members_disagree(world: World) -> None:
+def test_the_status_of_the_group_shows_that_its_members_disagree(world: World) -> None:
     wishes = {"red": "red", "blue": "blue"}
     for label, expression in wishes.items():
         world.act("StartConsumer", actor=label, group=GROUP, subscriptions=[["orders", expression]], work_ms=[1])
@@ -180,11 +180,11 @@ def test_the_status_of_the_group_tells_that_its_members_disagree(world: World) -
     assert listed.code == ResponseCode.SUCCESS
     connections = loads(listed.body or b"")
     assert connections["subscriptionTable"]["orders"]["subString"] in wishes.values(), "the broker keeps one of them"
-    told: dict[str, str] = {}
+    reported: dict[str, str] = {}
     for connection in connections["connectionSet"]:
         header = RunningInfoHeader(GROUP, connection["clientId"])
         answer = caller.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, header.to_ext())
         subscriptions = loads(answer.body or b"")["subscriptionSet"]
         [expression] = [row["subString"] for row in subscriptions if row["topic"] == "orders"]
-        told[world.cluster.label_of(connection["clientId"])] = expression
-    assert told == wishes, "asked one by one, the members do not say the same"
+        reported[world.cluster.label_of(connection["clientId"])] = expression
+    assert reported == wishes, "asked one by one, the members do not say the same"

@@ -41,7 +41,7 @@ class RawIndex:
 
 
 def send_raw(world: World, *keys: str, properties: str | None = None) -> None:
-    """Messages with KEYS alone (no UNIQ_KEY: this client is nobody's), one a time."""
+    """Messages with KEYS only (this client writes no UNIQ_KEY), one at a time."""
     caller = Caller(world, broker_address(world))
     for key in keys:
         header = SendHeader(

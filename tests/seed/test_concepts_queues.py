@@ -22,7 +22,7 @@ world = world_of("empty")
 
 @pytest.fixture
 def pair(tmp_path: Path) -> Iterator[World]:
-    """Two brokers of one cluster, with a topic of four queues on each and nobody at work."""
+    """Two brokers of one cluster, with a topic of four queues on each and no clients."""
     with World(tmp_path, "orders") as made:
         made.run(1)
         for actor in [row["actor"] for row in made.snapshot()["producers"]] + list("ABC"):
@@ -50,7 +50,7 @@ def consumed(world: World, topic: str, group: str = GROUP) -> list[str]:
 
 
 def routed(world: World, topic: str) -> dict[str, tuple[int, int]]:
-    """Broker → write and read queues, as the name server tells clients."""
+    """Broker → write and read queues in the name server's routes."""
     route = world.ask("route", topic=topic)["route"]
     return {row["brokerName"]: (row["writeQueueNums"], row["readQueueNums"]) for row in route["queueDatas"]}
 
@@ -177,7 +177,7 @@ def test_queues_that_are_read_and_not_written_keep_a_member_idle(world: World) -
 
 
 def shrunk(world: World, first: str, then: str) -> tuple[int, int]:
-    """How many messages were stored and how many consumed when 16 queues became 8, one number after the other."""
+    """Return the counts of stored and consumed messages when 16 queues became 8, one number after the other."""
     world.act("CreateTopic", topic="orders", write_queues=16, read_queues=16)
     world.act(
         "StartConsumer",

@@ -1,4 +1,4 @@
-"""How brokers are known: who registers when, who asks when, and what makes a group divide its queues again."""
+"""Registration of brokers, route requests, and the triggers of a rebalance."""
 
 from itertools import pairwise
 
@@ -43,7 +43,7 @@ def owned(world: World) -> dict[str, list[int]]:
 
 
 @pytest.mark.seed("3.7")
-def test_clients_ask_for_routes_every_thirty_seconds_and_name_servers_tell_nobody_unasked(world: World) -> None:
+def test_clients_request_routes_every_thirty_seconds_and_name_servers_push_none(world: World) -> None:
     settled(world, copies=1)
     wire = WireLog(world)
     world.run(130)
@@ -99,7 +99,7 @@ def test_members_who_come_and_go_are_announced_and_divided_at_once(world: World)
 
 
 @pytest.mark.seed("3.38", "4.5", "D25")
-def test_a_new_number_of_queues_is_announced_to_nobody(world: World) -> None:
+def test_a_new_number_of_queues_is_not_announced(world: World) -> None:
     settled(world)
     wire = WireLog(world)
     began_ms = world.cluster.clock.now_ms()

@@ -1,4 +1,4 @@
-"""What happens to a message from `send` until its answer."""
+"""A message from `send` to its response."""
 
 import asyncio
 from collections import Counter
@@ -42,12 +42,12 @@ def test_a_send_asks_for_the_route_once_and_goes_to_the_master(world: World) -> 
     for _ in range(3):
         world.environment.sim.run(sender.send(Message.make("orders", b"body", keys="k", tags="vip")))
     name_server, broker = world.cluster.nodes.addresses[0], broker_address(world)
-    story = [
+    scenario = [
         (frame.code, frame.receiver)
         for frame in wire.frames
         if not frame.answer and frame.code in (SEND, ROUTE) and frame.sender.startswith("10.0.9.8")
     ]
-    assert story == [(ROUTE, name_server)] + [(SEND, broker)] * 3
+    assert scenario == [(ROUTE, name_server)] + [(SEND, broker)] * 3
     header = SendHeader.from_ext(wire.requests(SEND)[0].command.ext or {})
     assert (header.group, header.topic, header.sys_flag, header.batch) == ("P", "orders", 0, False)
     assert "KEYS\x01k" in header.properties
@@ -162,7 +162,7 @@ def answered_after(world: World, flush_s: float) -> tuple[float, int]:
     world.act("ChangeBroker", broker="broker-a", changes={"flush": "ASYNC_FLUSH"})
     world.run(1)
     caller = Caller(world, broker_address(world))
-    opaque = caller.tell(SEND, send_header(world), b"hello")
+    opaque = caller.send_one_way(SEND, send_header(world), b"hello")
     took_s = world.run_until(lambda: caller.answer_to(opaque) is not None, within_s=10, step_s=0.01)
     answer = caller.answer_to(opaque)
     assert answer is not None
@@ -187,7 +187,7 @@ def test_a_record_gets_its_queue_offset_then_its_place_and_then_its_entries(worl
     caller = Caller(world, broker_address(world))
     since = world.cluster.journal.next_seq
     first = int(world.snapshot()["brokers"][0]["log"]["max"])
-    opaques = [caller.tell(SEND, send_header(world), f"m{n}".encode()) for n in range(3)]
+    opaques = [caller.send_one_way(SEND, send_header(world), f"m{n}".encode()) for n in range(3)]
     world.run(0.5)
     answers = [caller.answer_to(opaque) for opaque in opaques]
     assert [(answer.ext or {})["queueOffset"] for answer in answers if answer] == ["0", "1", "2"]

@@ -28,7 +28,7 @@ world = world_with({"orders": 2, "payments": 2}, seconds=1)
 
 
 def copied_out(world: World, to: Path) -> IndependentReader:
-    """The store's files as a reader of somebody else's finds them."""
+    """The store's files as a foreign reader sees them."""
     for name, content in files_of(world).items():
         (to / name).parent.mkdir(parents=True, exist_ok=True)
         (to / name).write_bytes(content)
@@ -60,7 +60,7 @@ def test_the_store_directory_has_the_files_of_the_articles(world: World) -> None
 
 @pytest.mark.seed("3.21")
 @pytest.mark.parametrize(("stop", "left", "kind"), [("StopBroker", False, "normal"), ("KillBroker", True, "abnormal")])
-def test_the_abort_file_tells_the_next_start_how_the_last_life_ended(
+def test_the_abort_file_shows_the_next_start_how_the_last_run_ended(
     world: World, stop: str, left: bool, kind: str
 ) -> None:
     world.act("SendMessages", topic="orders", count=10)
@@ -182,7 +182,7 @@ def life_size_store(root: Path) -> MessageStore:
 
 
 @pytest.mark.seed("3.25", "3.29", "D47")
-def test_files_have_the_sizes_of_the_articles_unless_told_otherwise(tmp_path: Path) -> None:
+def test_files_have_the_sizes_of_the_articles_by_default(tmp_path: Path) -> None:
     store = life_size_store(tmp_path)
     text = properties.encode({"KEYS": "k", "TAGS": "A"}).encode()
     store.put_message(InboundMessage("orders", 3, b"hello", text, tags_code("A"), 0, 0, 0, host_bytes("10.0.0.9", 1)))

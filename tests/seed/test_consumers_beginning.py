@@ -1,4 +1,4 @@
-"""Where a group that has no offset yet begins, and what a member does when nobody can tell it."""
+"""The start offset of a group without a stored offset, and a member's behaviour if it is unknown."""
 
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ def beginnings(world: World, group: str, *, since: int = 0) -> dict[str, tuple[i
 
 
 def stored(caller: Caller, queue_id: int, group: str = "nobody-yet") -> int | str:
-    """What the broker says about that group's offset: the number, or its refusal in words."""
+    """Return the broker's offset of that group, or its refusal as text."""
     answer = caller.ask(ASK, QueryOffsetHeader(group, "orders", queue_id).to_ext())
     if answer.code == ResponseCode.SUCCESS:
         return OffsetResponseHeader.from_ext(answer.ext or {}).offset
@@ -127,7 +127,7 @@ def test_it_is_forty_percent_of_the_memory_that_decides_and_not_what_is_flushed(
 
 
 @pytest.mark.seed("1.12", "D12", "0.37")
-def test_an_unknown_group_is_told_zero_or_not_found_and_a_known_one_its_record(world: World) -> None:
+def test_an_unknown_group_gets_zero_or_not_found_and_a_known_group_its_offset(world: World) -> None:
     caller = Caller(world, broker_address(world))
     assert [stored(caller, n) for n in range(4)] == [0, 0, 0, 0], "empty queues"
     send(world, 25, 0, body_bytes=3_000)
@@ -141,7 +141,7 @@ def test_an_unknown_group_is_told_zero_or_not_found_and_a_known_one_its_record(w
 
 @pytest.mark.seed("1.11")
 def test_without_an_answer_a_queue_is_not_taken_and_tried_again_in_the_next_round(tmp_path: Path) -> None:
-    """One answer is lost; the broker would have told the end of the queue a moment later."""
+    """One response is lost; the broker would have returned the end of the queue a moment later."""
     with World(tmp_path, latency_ms=(50, 50)) as world:
         world.act("CreateTopic", topic="orders", write_queues=4, read_queues=4)
         world.run(1)

@@ -1,4 +1,4 @@
-"""How far a group has got: who keeps it, when it is told, and what comes again when somebody dies."""
+"""Progress of a group: its storage, its commits, and redelivery after a crash."""
 
 from itertools import pairwise
 from typing import Any
@@ -28,7 +28,7 @@ def join(world: World, **fields: Any) -> None:
 
 
 def offsets(world: World, *, since: int = 0, group: str = GROUP) -> list[int]:
-    """What listeners were given and finished, in that order."""
+    """Return the offsets that listeners received and finished, in that order."""
     return [
         offset
         for entry in world.entries(MessagesConsumed, since=since)
@@ -38,7 +38,7 @@ def offsets(world: World, *, since: int = 0, group: str = GROUP) -> list[int]:
 
 
 def committed(world: World) -> int | None:
-    """What the broker has, as the board shows it."""
+    """Return the broker's committed offsets, as the board shows them."""
     text = world.read(f"board/{GROUP}/orders").data["queues"]["broker-a:0"]["committed"]
     return None if text is None else int(text)
 
@@ -69,7 +69,7 @@ def test_every_group_gets_everything_at_its_own_pace(world: World) -> None:
 
 
 @pytest.mark.seed("1.32", "D21")
-def test_a_finished_batch_tells_nobody_and_the_offset_goes_with_the_next_pull_or_the_timer(world: World) -> None:
+def test_a_finished_batch_sends_nothing_and_the_offset_goes_with_the_next_pull_or_the_timer(world: World) -> None:
     join(world, work_ms=[200])
     world.run(31)
     wire = WireLog(world)
@@ -83,7 +83,7 @@ def test_a_finished_batch_tells_nobody_and_the_offset_goes_with_the_next_pull_or
         ]
 
     def pulls() -> list[tuple[int, int]]:
-        """How far each pull says the group is; -1: it does not say."""
+        """Return the committed offset in each pull; -1: the pull has none."""
         return [
             (header.queue_offset, header.commit_offset if header.sys_flag & COMMIT_FLAG else -1)
             for frame in wire.requests(PULL, sender=a)
@@ -105,8 +105,8 @@ def test_a_finished_batch_tells_nobody_and_the_offset_goes_with_the_next_pull_or
     world.run(0.1)
     assert pulls()[-1] == (5, 4), "the next pull carries what is done, not where it pulls"
     assert committed(world) == 4
-    told = [entry.event for entry in world.entries(OffsetCommitted) if entry.event.topic == "orders"][-1]
-    assert (told.offset, told.by) == (4, "pull")
+    reported = [entry.event for entry in world.entries(OffsetCommitted) if entry.event.topic == "orders"][-1]
+    assert (reported.offset, reported.by) == (4, "pull")
     world.run(1)
     assert offsets(world)[-1] == 4
     assert len(commits()) == 1, "the timer was not yet"
@@ -133,6 +133,6 @@ def test_however_much_piles_up_the_pool_keeps_its_size(world: World) -> None:
     assert (pool["runs"], pool["period_ms"], pool["how"]) == (2, 60_000, "empty")
     caller = Caller(world, broker_address(world))
     answer = caller.ask(RequestCode.GET_CONSUMER_RUNNING_INFO, RunningInfoHeader(GROUP, client_id).to_ext())
-    told = loads(answer.body or b"")
-    assert told["properties"]["PROP_THREADPOOL_CORE_SIZE"] == "3"
+    reported = loads(answer.body or b"")
+    assert reported["properties"]["PROP_THREADPOOL_CORE_SIZE"] == "3"
     assert int(board["queues"]["broker-a:0"]["next_pull"]) < 5_000, "100 000 and more lie behind what it pulled last"

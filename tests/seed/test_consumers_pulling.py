@@ -1,4 +1,4 @@
-"""How messages get to a member: one pull per queue, which the broker answers at once or keeps."""
+"""Delivery to a member: one pull per queue, which the broker answers at once or holds."""
 
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ class Pull(NamedTuple):
 
 
 def pulls(wire: WireLog, sender: str, queue_id: int, topic: str = "orders") -> list[Pull]:
-    """What that client asked of one queue, in order; an answer of before the log began is left out."""
+    """Return that client's pulls of one queue, in order; a response from before the log began is omitted."""
     found: dict[tuple[str, int], Pull] = {}
     for frame in wire.frames:
         if frame.code != PULL:
@@ -92,7 +92,7 @@ def test_a_new_queue_gets_a_process_queue_and_a_pull(world: World) -> None:
 @pytest.mark.seed("1.25", "2.12")
 @pytest.mark.parametrize(("age_s", "made_anew"), [(115, False), (125, True)])
 def test_a_queue_that_was_not_pulled_for_two_minutes_is_made_anew(world: World, age_s: float, made_anew: bool) -> None:
-    """Answers get lost and the process stands still for a while; brokers do not miss it before 120 s."""
+    """Responses are lost and the process is stopped for a while; brokers keep it for 120 s."""
     join(world)
     world.act("SendMessages", topic="orders", count=20)
     world.run(30)
@@ -169,7 +169,7 @@ def test_a_lost_answer_costs_the_wait_for_it_and_the_pull_goes_on(world: World) 
 
 @pytest.mark.seed("4.15", "D38", "4.14")
 def test_after_no_new_and_after_no_matched_message_the_next_pull_goes_out_at_once(world: World) -> None:
-    """With a tag of which nothing comes: 19 when nothing at all came, 20 when others did."""
+    """The tag matches no message: 19 without new messages, 20 with others."""
     join(world, subscriptions=[["orders", "red"]])
     world.run(1)
     wire = WireLog(world)

@@ -32,7 +32,7 @@ def owned(world: World) -> dict[str, list[int]]:
 
 
 def divisions(world: World, label: str, since_ms: int) -> list[Any]:
-    """What that member found anew about the topic, from then on."""
+    """Return that member's new assignments of the topic, from then on."""
     return [
         entry
         for entry in world.entries(QueuesAssigned)
@@ -144,7 +144,7 @@ def test_a_wake_up_during_a_round_is_not_lost(tmp_path: Path) -> None:
             ),
         )
         for caller in callers:
-            caller.tell(RequestCode.HEART_BEAT, body=data.encode())
+            caller.send_one_way(RequestCode.HEART_BEAT, body=data.encode())
             world.run(0.15)
         world.run(5)
         notices = [

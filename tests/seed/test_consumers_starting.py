@@ -1,4 +1,4 @@
-"""How a member begins and ends: its steps, whom it tells, what its process shares."""
+"""Start and stop of a member: its steps, its requests, and the shared parts of its process."""
 
 import re
 from pathlib import Path
@@ -28,21 +28,21 @@ def join(world: World, **fields: Any) -> None:
     world.act("StartConsumer", **{"group": GROUP, "subscriptions": ORDERS, "work_ms": [1], **fields})
 
 
-def story(world: World, label: str) -> list[str]:
+def scenario(world: World, label: str) -> list[str]:
     """Steps and states of that member's process, in the order of the journal."""
     client_id = world.cluster.actors.get(label).client_id
-    told = []
+    reported = []
     for entry in world.entries():
         event = entry.event
         if isinstance(event, LifecycleStep) and event.client_id == client_id:
-            told.append(event.name)
+            reported.append(event.name)
         elif isinstance(event, MemberStateChanged) and event.client_id == client_id:
-            told.append(f"({event.state})")
-    return told
+            reported.append(f"({event.state})")
+    return reported
 
 
 def codes(wire: WireLog, sender: str) -> list[int]:
-    """What that client asked, each run of one code once."""
+    """Return the request codes of that client, each run of one code once."""
     asked = [frame.code for frame in wire.frames if frame.sender.startswith(sender) and not frame.answer]
     return [code for at, code in enumerate(asked) if at == 0 or asked[at - 1] != code]
 
@@ -80,7 +80,7 @@ def test_a_start_goes_its_steps_in_order_and_asks_in_that_order(world: World) ->
     wire = WireLog(world)
     join(world)
     world.run(1)
-    assert story(world, "A") == [
+    assert scenario(world, "A") == [
         "(starting)",
         "check config",
         "copy subscriptions",
@@ -138,7 +138,7 @@ def test_a_second_member_of_a_group_in_one_instance_is_an_error_at_its_start(wor
 
 
 @pytest.mark.seed("1.22", "D17")
-def test_a_new_member_is_told_to_every_broker_at_once_and_divides_at_once(tmp_path: Path) -> None:
+def test_a_new_member_sends_a_heartbeat_to_every_broker_and_rebalances_at_once(tmp_path: Path) -> None:
     with World(tmp_path, "cluster") as world:
         world.run(30)
         wire = WireLog(world)
@@ -154,9 +154,9 @@ def test_a_new_member_is_told_to_every_broker_at_once_and_divides_at_once(tmp_pa
         assert wire.requests(PULL, sender=mine)[0].at_ms - began_ms < 100
         world.act("StartProducer", topic="orders", actor="seller", rate_per_s=1)
         world.run(61)
-        told = {frame.receiver for frame in wire.requests(BEAT, sender=prefix_of(world, "seller"))}
+        reported = {frame.receiver for frame in wire.requests(BEAT, sender=prefix_of(world, "seller"))}
         masters = {address for (_, broker_id), address in addresses.items() if broker_id == 0}
-        assert told == masters, "a process that only sends beats to masters alone"
+        assert reported == masters, "a process that only sends beats to masters alone"
 
 
 @pytest.mark.seed("1.33", "D40")
@@ -185,7 +185,7 @@ def test_a_member_that_stops_commits_then_unregisters_then_ends_its_process(worl
         (None, "CLIENT_INNER_PRODUCER"),
     ], "the group, then what the process had beside it"
     assert {frame.receiver for frame in wire.requests(BYE)} == {broker}
-    end = story(world, "A")
+    end = scenario(world, "A")
     assert end[end.index("(stopping)") :] == [
         "(stopping)",
         "stop consume service",
@@ -254,10 +254,10 @@ def test_steps_three_to_seven_of_a_start_are_done_when_the_consumer_is_built(wor
     ], "7: by the model"
     assert (wire.frames, process.state, clerks.state) == ([], "created", "created"), "and nothing has happened"
     world.environment.sim.run(clerks.start())
-    told = [entry.event for entry in world.entries() if getattr(entry.event, "client_id", "") == process.client_id]
+    reported = [entry.event for entry in world.entries() if getattr(entry.event, "client_id", "") == process.client_id]
     names = [
         event.name if isinstance(event, LifecycleStep) else f"({event.state})"
-        for event in told
+        for event in reported
         if isinstance(event, LifecycleStep | MemberStateChanged)
     ]
     assert names == [

@@ -1,4 +1,4 @@
-"""What becomes of messages at a member: filtered, worked on one by one, held back."""
+"""Messages at a member: filtered, processed one by one, held back."""
 
 from itertools import pairwise
 from typing import Any
@@ -53,7 +53,7 @@ def committed(world: World) -> int:
 
 
 def pulled_from(asked: list[Frame]) -> list[int]:
-    """Where pulls of the queue began, in order."""
+    """Return the start offsets of the queue's pulls, in order."""
     return [
         header.queue_offset
         for frame in asked
@@ -62,7 +62,7 @@ def pulled_from(asked: list[Frame]) -> list[int]:
 
 
 @pytest.mark.seed("1.17")
-def test_tags_of_the_same_hash_are_told_apart_by_their_text(world: World) -> None:
+def test_tags_of_the_same_hash_are_distinguished_by_their_text(world: World) -> None:
     wire = WireLog(world)
     join(world, subscriptions=[["orders", "Aa"]])
     world.run(2)
@@ -105,7 +105,7 @@ def test_the_pool_is_never_full_and_a_stopped_one_takes_nothing_more(world: Worl
 
 
 def pressure(world: World) -> list[tuple[str | None, int, int]]:
-    """What held pulls back, in order: limit, how much there was, how much there may be; None: nothing any more."""
+    """Return the limits that held pulls back, in order, with value and maximum; None: no limit any more."""
     return [(entry.event.limit, entry.event.value, entry.event.allowed) for entry in world.entries(FlowControlChanged)]
 
 

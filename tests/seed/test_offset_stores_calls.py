@@ -1,4 +1,4 @@
-"""What each call of an offset store does, seen on the wire, in the files, and in what a member says of its memory."""
+"""Effects of each call of an offset store on the wire, in the files and in a member's memory."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def puller(world: World, group: str = "readers", **more: object) -> PullConsumer
 
 
 def committed(wire: WireLog) -> list[tuple[str, int, int]]:
-    """What our process told brokers with requests 15: topic, queue id, offset."""
+    """Commits of the process (request 15): topic, queue id, offset."""
     headers = [UpdateOffsetHeader.from_ext(f.command.ext or {}) for f in wire.requests(COMMIT, sender=MINE)]
     return [(header.topic, header.queue_id, header.commit_offset) for header in headers]
 
@@ -85,7 +85,7 @@ def test_a_smaller_offset_that_comes_late_is_ignored_where_only_increases_count(
 
 
 @pytest.mark.seed("2.10", "D22")
-def test_of_one_queue_the_remote_store_tells_the_broker_and_forgets(world: World) -> None:
+def test_the_remote_store_commits_one_queue_to_the_broker_and_drops_it(world: World) -> None:
     reader = puller(world)
     reader.update_consume_offset(Q0, 5)
     reader.update_consume_offset(Q1, 6)
@@ -114,14 +114,14 @@ def test_of_one_queue_the_local_store_writes_its_file_and_forgets_in_memory_only
 
 
 @pytest.mark.seed("2.11")
-@pytest.mark.parametrize(("local", "told"), [(False, [("orders", 0, 4)]), (True, [])])
-def test_only_the_remote_store_tells_the_broker_an_offset_directly(
-    world: World, tmp_path: Path, local: bool, told: list[tuple[str, int, int]]
+@pytest.mark.parametrize(("local", "reported"), [(False, [("orders", 0, 4)]), (True, [])])
+def test_only_the_remote_store_sends_an_offset_to_the_broker_directly(
+    world: World, tmp_path: Path, local: bool, reported: list[tuple[str, int, int]]
 ) -> None:
     reader = puller(world, **({"files": ClientFiles(tmp_path)} if local else {}))
     wire = WireLog(world)
     world.environment.sim.run(reader.update_consume_offset_to_broker(Q0, 4, oneway=False))
     world.run(20)
-    assert committed(wire) == told
+    assert committed(wire) == reported
     assert reader.status("orders") == {}, "memory hears nothing of it"
     assert list(tmp_path.rglob("offsets.json")) == []

@@ -1,4 +1,4 @@
-"""Where offset stores keep what they know: tables by topic, group and queue, and files nobody else's JSON reads."""
+"""Places of offsets: tables by topic, group and queue, and files that other JSON parsers cannot read."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,7 +39,7 @@ def local_table(text: bytes) -> dict[str, int]:
 @pytest.mark.seed("2.1")
 def test_progress_is_kept_by_topic_group_and_queue_of_each_broker(world: World) -> None:
     world.act("CreateTopic", topic="payments", write_queues=2, read_queues=2)
-    told = {
+    reported = {
         (group, topic, broker, queue_id): 10 * number
         for number, (group, topic, broker, queue_id) in enumerate(
             [
@@ -53,14 +53,14 @@ def test_progress_is_kept_by_topic_group_and_queue_of_each_broker(world: World) 
         )
     }
     callers = {broker: Caller(world, broker_address(world, broker)) for broker in ("broker-a", "broker-b")}
-    for (group, topic, broker, queue_id), offset in told.items():
+    for (group, topic, broker, queue_id), offset in reported.items():
         callers[broker].commit(group, topic, queue_id, offset)
     for group in ("clerks", "audit"):
         for topic in ("orders", "payments"):
             rows = world.read(f"board/{group}/{topic}").data["queues"]
             assert {key: row["committed"] for key, row in rows.items() if key[-1] in "01"} == {
                 f"{broker}:{queue_id}": str(offset)
-                for (whose, what, broker, queue_id), offset in told.items()
+                for (whose, what, broker, queue_id), offset in reported.items()
                 if (whose, what) == (group, topic)
             }
     world.run(15)
@@ -68,11 +68,11 @@ def test_progress_is_kept_by_topic_group_and_queue_of_each_broker(world: World) 
         table = loads(files_of(world, broker)[TABLE])["offsetTable"]
         mine = {key: offsets for key, offsets in table.items() if key.endswith(("@clerks", "@audit"))}
         assert mine == {
-            f"{topic}@{group}": {str(queue_id): told[group, topic, broker, queue_id] for queue_id in (0, 1)}
+            f"{topic}@{group}": {str(queue_id): reported[group, topic, broker, queue_id] for queue_id in (0, 1)}
             for group in ("clerks", "audit")
             for topic in ("orders", "payments")
         }, "of its own queues only"
-        assert caller.stored_offset("clerks", "orders", 0) == told["clerks", "orders", broker, 0]
+        assert caller.stored_offset("clerks", "orders", 0) == reported["clerks", "orders", broker, 0]
 
 
 @pytest.mark.seed("2.3", "D23")
@@ -98,7 +98,7 @@ def test_a_local_file_lies_below_the_given_directory_by_client_and_group(world: 
 
 
 def begun(world: World, files: ClientFiles, *topics: str) -> dict[str, int]:
-    """Where a broadcasting member with these files begins in each queue; without a record that is the first."""
+    """Return the start offset of a broadcasting member with these files, by queue; without a record it is the first."""
     reader = member(
         world,
         application(world, "DEFAULT", files=files),

@@ -1,4 +1,4 @@
-"""What a rebalance does with offsets: of a queue that goes, of one that comes, and what order adds to it."""
+"""Offsets during a rebalance: of a released queue, of an acquired one, and the additions of ordered consumption."""
 
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ def clerk(world: World, ip: str, *, hears: Listener | None = None, **config: Any
 
 
 def sent(wire: WireLog, ip: str) -> list[tuple[int, int, int, int]]:
-    """What that machine sent about offsets, locks and messages of `orders`: time, code, queue id, offset (or −1)."""
+    """Return that machine's requests about `orders` (offsets, locks, messages): time, code, queue id, offset or −1."""
     found = []
     for frame in wire.frames:
         if frame.answer or not frame.sender.startswith(f"{ip}:"):
@@ -71,7 +71,7 @@ def of_queue(wire: WireLog, ip: str, queue_id: int, *codes: int) -> list[tuple[i
 def test_of_a_queue_that_comes_the_broker_is_asked_whatever_memory_says(
     world: World, listener: str, asked: list[tuple[int, int]]
 ) -> None:
-    """In order the offset is asked for twice: when the queue is taken, and before its first pull under the lock."""
+    """Orderly members request the offset twice: at the acquisition, and before the first pull under the lock."""
     world.act("SendMessages", topic="orders", count=40)
     caller = Caller(world, broker_address(world))
     for queue_id in range(4):
@@ -97,7 +97,7 @@ def test_of_a_queue_that_comes_the_broker_is_asked_whatever_memory_says(
 
 @pytest.mark.seed("2.12", "4.13", "D43")
 @pytest.mark.parametrize("listener", ["concurrent", "orderly"])
-def test_what_memory_had_of_a_queue_that_comes_is_forgotten_even_when_nobody_has_a_record(
+def test_cached_offsets_of_an_acquired_queue_are_dropped_even_without_a_stored_offset(
     tmp_path: Path, listener: str
 ) -> None:
     """Old messages lie beyond what the small memory holds, so the broker answers "not found"."""
@@ -171,7 +171,7 @@ def test_a_queue_whose_listener_is_at_work_for_more_than_a_second_goes_with_a_la
 
 @pytest.mark.seed("2.13")
 def test_a_queue_with_messages_waiting_is_unlocked_twenty_seconds_after_it_went(world: World) -> None:
-    """So that nobody reads them anew while they might still be at work here."""
+    """The lock is kept so that no member reads messages again that may still be processed here."""
     clerk(world, FIRST, listener="orderly", hears=Listener(world, work_s=0.6))
     world.run(11)
     world.act("SendMessages", topic="orders", queue="broker-a:3", count=4)

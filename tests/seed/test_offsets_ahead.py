@@ -18,7 +18,7 @@ BATCH = 32
 
 
 class Pull(NamedTuple):
-    """A request to the one queue: when, from where, and what it tells as done."""
+    """A pull of the one queue: time, offset, and the committed offset it carries."""
 
     at_ms: int
     offset: int
@@ -54,7 +54,7 @@ def board(world: World) -> dict[str, Any]:
 
 
 def held(world: World) -> dict[str, Any]:
-    """What the client's page shows of the queue."""
+    """Return the client page's values of the queue."""
     client_id = world.cluster.actors.get("A").client_id
     row: dict[str, Any] = world.read(f"client/{client_id}").data["queues"]["orders/broker-a/0"]
     return row
@@ -101,8 +101,8 @@ def test_over_a_thousand_cached_messages_pulling_pauses_and_looks_again_every_50
         looks.add(held(world)["last_pull_ms"])
     assert {later - earlier for earlier, later in pairwise(sorted(looks))} == {50}
     assert len(looks) in (20, 21)
-    told = world.entries(FlowControlChanged)[0].event
-    assert (told.limit, told.value > told.allowed, told.allowed) == ("count", True, 1_000)
+    reported = world.entries(FlowControlChanged)[0].event
+    assert (reported.limit, reported.value > reported.allowed, reported.allowed) == ("count", True, 1_000)
     world.act("ChangeActor", actor="A", work_ms=[7])
     world.run(1.5)
     resumed = [later.at_ms - earlier.at_ms for earlier, later in pairwise(pulls(wire)[32:])]
@@ -129,9 +129,9 @@ def test_over_a_span_of_two_thousand_pulls_follow_each_other_in_steps_of_50_ms(w
     assert len(waits_ms) > 80
     assert waits_ms[0] > 500, "until what lies behind the slow one is done, and only that is left"
     assert set(waits_ms[1:]) == {50}, "from there on each pull crosses the span, and the next comes 50 ms later"
-    told = [entry.event for entry in world.entries(FlowControlChanged)]
-    assert [event.limit for event in told][:1] == ["span"]
-    assert (told[0].value > 2_000, told[0].allowed) == (True, 2_000)
+    reported = [entry.event for entry in world.entries(FlowControlChanged)]
+    assert [event.limit for event in reported][:1] == ["span"]
+    assert (reported[0].value > 2_000, reported[0].allowed) == (True, 2_000)
 
 
 @pytest.mark.seed("0.33")

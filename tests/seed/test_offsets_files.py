@@ -1,4 +1,4 @@
-"""What offsets look like on disk: log files, records, queue entries, and what retention takes away."""
+"""Offsets on disk: log files, records, queue entries, and files that retention deletes."""
 
 import base64
 from pathlib import Path

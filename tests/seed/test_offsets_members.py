@@ -1,4 +1,4 @@
-"""Offsets when members come and go: chosen at the start, handed over with a queue, kept for whoever is next."""
+"""Offsets when members join and leave: chosen at the start, handed over with a queue, kept for the next owner."""
 
 from collections import Counter
 
@@ -21,7 +21,7 @@ def client_of(world: World, label: str) -> str:
 
 
 def start_offsets(world: World, label: str) -> list[int]:
-    """Where that process began in each queue of the topic, in the order of queues."""
+    """Return the start offsets of that process in each queue of the topic, in the order of queues."""
     found = {
         e.event.queue_id: e.event.start_offset
         for e in world.entries(QueueTaken)
@@ -79,8 +79,8 @@ def test_a_queue_is_dropped_and_persisted_before_the_next_member_asks_where_to_b
         e for e in world.entries(QueueTaken) if (e.event.client_id, e.event.topic) == (client_of(world, "B"), "orders")
     ]
     assert (taken.event.queue_id, taken.event.start_offset) == (1, 6)
-    told = [UpdateOffsetHeader.from_ext(f.command.ext) for f in wire.requests(UPDATE, sender=prefix_of(world, "A"))]
-    assert [header.commit_offset for header in told if (header.topic, header.queue_id) == ("orders", 1)] == [6]
+    reported = [UpdateOffsetHeader.from_ext(f.command.ext) for f in wire.requests(UPDATE, sender=prefix_of(world, "A"))]
+    assert [header.commit_offset for header in reported if (header.topic, header.queue_id) == ("orders", 1)] == [6]
     order = [
         f.code
         for f in wire.frames
@@ -92,11 +92,11 @@ def test_a_queue_is_dropped_and_persisted_before_the_next_member_asks_where_to_b
     first = world.cluster.actors.get("A").consumer
     assert first is not None
     assert [mq.queue_id for mq in first.status("orders")] == [0], "and forgotten in memory"
-    told_at = wire.frames.index(wire.requests(UPDATE, sender=prefix_of(world, "A"))[0])
-    assert wire.frames[told_at].at_ms == dropped.at_ms
+    reported_at = wire.frames.index(wire.requests(UPDATE, sender=prefix_of(world, "A"))[0])
+    assert wire.frames[reported_at].at_ms == dropped.at_ms
     pulls = [
         PullHeader.from_ext(f.command.ext)
-        for f in wire.frames[told_at:]
+        for f in wire.frames[reported_at:]
         if f.code == PULL and not f.answer and f.sender.startswith(prefix_of(world, "A"))
     ]
     assert not [pull for pull in pulls if (pull.topic, pull.queue_id) == ("orders", 1)], "and pulled no more"
@@ -141,7 +141,7 @@ def test_another_member_goes_on_where_the_group_was(world: World, caller: Caller
 
 
 @pytest.mark.seed("0.34")
-def test_what_is_stored_is_what_was_reported_last_and_whoever_comes_goes_on_from_there(
+def test_the_stored_offset_is_the_last_commit_and_the_next_owner_continues_from_it(
     world: World, caller: Caller
 ) -> None:
     world.act("StartConsumer", actor="A", group=GROUP, subscriptions=ORDERS, work_ms=[1])

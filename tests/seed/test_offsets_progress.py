@@ -1,4 +1,4 @@
-"""What is committed while messages are worked on, when, and what comes again when somebody dies."""
+"""Commits during processing, their times, and redelivery after a crash."""
 
 from collections import Counter
 from typing import Any
@@ -41,9 +41,9 @@ def consumed(world: World, *, since: int = 0) -> Counter[str]:
 
 
 def reports(wire: WireLog) -> list[tuple[int, int]]:
-    """When and what members told the broker by 15 about the one queue."""
-    told = [(frame.at_ms, UpdateOffsetHeader.from_ext(frame.command.ext)) for frame in wire.requests(UPDATE)]
-    return [(at_ms, header.commit_offset) for at_ms, header in told if header.topic == "orders"]
+    """Times and offsets of the commits (request 15) of the one queue."""
+    reported = [(frame.at_ms, UpdateOffsetHeader.from_ext(frame.command.ext)) for frame in wire.requests(UPDATE)]
+    return [(at_ms, header.commit_offset) for at_ms, header in reported if header.topic == "orders"]
 
 
 @pytest.mark.seed("0.27", "D6")
@@ -115,7 +115,7 @@ def test_an_offset_of_0_is_a_value_too_and_the_last_message_leaves_its_successor
     for key in ("slow", "m-1", "m-2"):
         caller.send("orders", 0, KEYS=key)
     for _ in range(4):
-        caller.send("others", 0, b"x" * 8_000)  # now a stranger is told nothing, and no 0 is in anybody's memory
+        caller.send("others", 0, b"x" * 8_000)  # now an unknown group gets no offset, and no client has cached a 0
     assert caller.stored_offset(GROUP, "orders", 0) is None
     wire = WireLog(world)
     member(world)

@@ -104,8 +104,8 @@ def test_every_answer_to_a_pull_says_where_the_queue_begins_and_ends_and_where_t
     ):
         caller.pull(GROUP, "orders", 0, offset, count=count, expression=expression)
     assert [PullHeader.from_ext(f.command.ext).queue_offset for f in wire.requests(11)] == [105, 100, 121, 100, 0, 500]
-    told = [((f.command.ext or {})["nextBeginOffset"], f.command.code) for f in wire.answers(11)]
-    assert told == [("108", 0), ("121", 0), ("121", 19), ("121", 20), ("100", 21), ("121", 21)]
+    reported = [((f.command.ext or {})["nextBeginOffset"], f.command.code) for f in wire.answers(11)]
+    assert reported == [("108", 0), ("121", 0), ("121", 19), ("121", 20), ("100", 21), ("121", 21)]
     assert {((f.command.ext or {})["minOffset"], (f.command.ext or {})["maxOffset"]) for f in wire.answers(11)} == {
         ("100", "121")
     }

@@ -173,8 +173,8 @@ def test_a_reset_leaves_waiting_retries_and_delayed_messages_as_they_are(world: 
     wire = WireLog(world)
     world.act("ResetOffsets", group=GROUP, topic="orders", target="latest", confirm=GROUP)
     world.run(13)
-    told = [ResetOffsetBody.decode(f.command.body) for f in wire.requests(RequestCode.RESET_CONSUMER_CLIENT_OFFSET)]
-    assert {topic for body in told for topic, *_ in body.offsets} == {"orders"}
+    reported = [ResetOffsetBody.decode(f.command.body) for f in wire.requests(RequestCode.RESET_CONSUMER_CLIENT_OFFSET)]
+    assert {topic for body in reported for topic, *_ in body.offsets} == {"orders"}
     assert (caller.stored_offset(GROUP, RETRIES, 0), retried) == (1, 1)
     world.run(120)
     came = begun(world, before)
@@ -202,14 +202,14 @@ def test_messages_far_behind_the_end_come_eight_at_a_time_or_64_kib(
     before = world.cluster.journal.next_seq
     world.act("ResetOffsets", group=GROUP, topic="orders", target="earliest")
     world.run(20)
-    told = [
+    reported = [
         e.event
         for e in world.entries(PullAnswered, since=before)
         if (e.event.topic, e.event.queue_id, e.event.count > 0) == ("orders", 0, True)
     ]
-    assert [event.count for event in told][:-1] == [cold] * (len(told) - 1)
-    assert (sum(event.count for event in told), {event.cold for event in told}) == (40, {True})
+    assert [event.count for event in reported][:-1] == [cold] * (len(reported) - 1)
+    assert (sum(event.count for event in reported), {event.cold for event in reported}) == (40, {True})
     bodies = [frame.command.body for frame in wire.answers(PULL, receiver=prefix_of(world, "A")) if frame.command.body]
     sizes = Counter(len(list(record.decode_all(body))) for body in bodies)
-    assert sizes[cold] == sum(event.count == cold for event in told)
+    assert sizes[cold] == sum(event.count == cold for event in reported)
     assert max(len(body) for body in bodies) <= 65_536

@@ -1,4 +1,4 @@
-"""Where a member begins: what it asks the broker, and what counts when nobody has stored an offset."""
+"""The start offset of a member: its request to the broker, and the rule without a stored offset."""
 
 from typing import Any
 
@@ -123,7 +123,7 @@ def test_the_time_to_begin_at_is_half_an_hour_before_the_consumer_was_made(world
     member = PushConsumer(config, application(world), _succeed)
     member.subscribe("orders")
     world.act("SetRate", rate=60)
-    world.run(20)  # twenty minutes until somebody starts it
+    world.run(20)  # started after twenty minutes
     world.act("SetRate", rate=1)
     wire = WireLog(world)
     world.environment.sim.run(member.start())

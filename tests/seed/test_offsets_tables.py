@@ -1,4 +1,4 @@
-"""Where progress is kept: the broker's table with its file."""
+"""Places of progress: the broker's table and its file."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ OF_THE_ARTICLE = """
 
 
 def restarted_with(world: World, table: bytes) -> Caller:
-    """The broker was stopped, somebody put this file there, and it runs again."""
+    """Restart the broker with this file in place of its own."""
     world.act("StopBroker", broker="broker-a")
     disk_of(world).write(TABLE, table)
     world.act("StartBroker", broker="broker-a")
@@ -59,13 +59,13 @@ def test_the_broker_reads_the_table_a_real_broker_wrote(world: World, tmp_path: 
 @pytest.mark.parametrize("end", ["StopBroker", "KillBroker"])
 def test_a_restarted_broker_knows_the_offsets_by_topic_and_group(world: World, caller: Caller, end: str) -> None:
     world.act("CreateTopic", topic="payments", write_queues=1, read_queues=1)
-    told = {
+    reported = {
         ("order-svc", "orders", 0): 5,
         ("order-svc", "orders", 1): 7,
         ("audit", "orders", 0): 3,
         ("order-svc", "payments", 0): 11,
     }
-    for (group, topic, queue_id), offset in told.items():
+    for (group, topic, queue_id), offset in reported.items():
         caller.commit(group, topic, queue_id, offset)
     world.run(11)
     assert set(loads(files_of(world)[TABLE])["offsetTable"]) == {
@@ -76,5 +76,5 @@ def test_a_restarted_broker_knows_the_offsets_by_topic_and_group(world: World, c
     world.act(end, broker="broker-a")
     world.act("StartBroker", broker="broker-a")
     caller = Caller(world, broker_address(world))
-    assert {key: caller.stored_offset(*key) for key in told} == told
+    assert {key: caller.stored_offset(*key) for key in reported} == reported
     assert caller.stored_offset("audit", "orders", 1) == 0, "nobody's: what a new group is told, not a neighbour's"

@@ -1,4 +1,4 @@
-"""What comes of a batch: threads, results, offsets, and queues that go while somebody works on them."""
+"""The results of a batch: threads, statuses, offsets, and queues that move during processing."""
 
 from collections import Counter
 from typing import Any
@@ -50,16 +50,16 @@ def test_the_offset_moves_after_a_failure_that_was_sent_back_as_after_a_success(
     assert len(wire.requests(BACK)) == len(wire.answers(BACK)) == 1, "sent back, and taken"
     assert in_memory(world, "broker-a:0") == "3", "all three are behind us"
     world.run(10)
-    told = [
+    reported = [
         header.commit_offset
         for frame in wire.requests(COMMIT)
         if ((header := UpdateOffsetHeader.from_ext(frame.command.ext or {})).topic, header.queue_id) == ("orders", 0)
     ]
-    assert told[-1] == 3
+    assert reported[-1] == 3
 
 
 @pytest.mark.seed("4.18", "D39")
-def test_a_failure_that_nobody_takes_back_keeps_the_offset_where_it_is(world: World) -> None:
+def test_a_failure_that_no_broker_takes_back_keeps_the_offset(world: World) -> None:
     """The broker hangs: neither 36 nor the send to the retry topic gets through, so the message is not finished."""
     join(world)
     world.act("ChangeActor", actor="A", handler="reject bad", work_ms=[3_000])

@@ -1,4 +1,4 @@
-"""What the pull thread does: when the next pull goes out, what is in it, and what becomes of its answer."""
+"""The pull thread: times and contents of pulls, and its reactions to responses."""
 
 from itertools import pairwise
 from typing import Any
@@ -104,7 +104,7 @@ def test_a_queue_without_its_lock_is_looked_at_every_second_and_not_pulled(world
 
 @pytest.mark.seed("4.14")
 def test_a_consumer_that_is_paused_by_a_reset_looks_again_every_second(world: World) -> None:
-    """For the ten seconds a reset of one topic takes, its queues of every other topic wait."""
+    """A reset of one topic takes ten seconds, in which the queues of all other topics wait."""
     world.act("CreateTopic", topic="payments", write_queues=1, read_queues=1)
     join(world, subscriptions=[["orders", "*"], ["payments", "*"]])
     world.act("SendMessages", topic="payments", count=3)

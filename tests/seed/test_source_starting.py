@@ -1,4 +1,4 @@
-"""How a consumer begins and finds its way: steps and their time, routes, member lists, brokers that are gone."""
+"""Start of a consumer: steps and their times, routes, member lists, lost brokers."""
 
 from collections import Counter
 from itertools import pairwise
@@ -45,7 +45,7 @@ def empty(home: Path, *, queues: int = 4, **world: Any) -> World:
 
 
 @pytest.mark.seed("4.3")
-def test_nobody_traces_messages_by_messages(tmp_path: Path) -> None:
+def test_no_client_traces_messages_by_messages(tmp_path: Path) -> None:
     """No trace dispatcher: consumers and producers work, and nothing is ever sent to the trace topic."""
     with World(tmp_path, "orders") as world:
         wire = WireLog(world)
@@ -84,7 +84,7 @@ def test_a_process_refreshes_the_routes_of_all_topics_it_reads_or_writes(tmp_pat
 
 
 @pytest.mark.seed("4.10")
-def test_until_a_client_has_heard_of_a_dead_broker_its_sends_are_tried_again_at_another(tmp_path: Path) -> None:
+def test_until_a_client_learns_of_a_dead_broker_its_sends_are_retried_at_another(tmp_path: Path) -> None:
     with World(tmp_path, "orders") as world:
         world.run(20)
         shop = next(row for row in world.snapshot()["producers"] if row["actor"] == "shop")

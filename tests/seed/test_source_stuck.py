@@ -1,4 +1,4 @@
-"""Order before availability: how long a queue stands still when its owner ends, and who may change that."""
+"""Order before availability: the time a queue is stopped after its owner ends, and settings that change it."""
 
 from pathlib import Path
 from typing import Any
@@ -88,7 +88,7 @@ def test_after_a_clean_stop_the_successor_starts_at_once(world: World) -> None:
 
 
 def stuck_for_s(home: Path, phase_s: float) -> float:
-    """How long queues stand still whose owner crashes `phase_s` after a renewal, when the notification gets lost."""
+    """Return how long queues are stopped after a crash `phase_s` after a renewal, without a notification."""
     with World(home) as world:
         world.act("CreateTopic", topic="payments", write_queues=4, read_queues=4)
         world.run(1)
@@ -130,7 +130,7 @@ def test_a_successor_with_a_rhythm_of_its_own_has_them_after_forty_to_eighty_sec
 def test_a_crashed_owner_that_comes_back_under_its_old_id_does_not_wait(
     world: World, same: bool, how: str, waits: bool
 ) -> None:
-    """By default a new process has a new id, so it waits for its own dead predecessor."""
+    """A new process has a new id by default, so it waits for its crashed predecessor."""
     config = PushConsumerConfig(group=GROUP, listener="orderly")
     old = application(world, "till")
     member(world, old, config, "payments")
@@ -156,7 +156,7 @@ def test_a_crashed_owner_that_comes_back_under_its_old_id_does_not_wait(
 
 @pytest.mark.seed("4.23", "D44")
 def test_a_frozen_owner_is_replaced_when_the_broker_misses_its_heartbeats(world: World) -> None:
-    """Its lock ends after 60 s, but it stays in the member list for 120 s, and its expiry is announced to nobody."""
+    """Its lock ends after 60 s, it stays in the member list for 120 s, and its expiry is not announced."""
     join(world)
     world.run(3)
     second = join(world)
@@ -193,7 +193,7 @@ def test_a_frozen_owner_is_replaced_when_the_broker_misses_its_heartbeats(world:
 
 
 @pytest.mark.seed("4.31")
-def test_a_queue_nobody_has_locked_stands_still_while_a_concurrent_group_goes_on(world: World) -> None:
+def test_an_unlocked_queue_is_stopped_while_a_concurrent_group_continues(world: World) -> None:
     members = {"order": [join(world), join(world)]}
     for _ in range(2):
         join(world, group="payment-any", listener="concurrent")

@@ -32,7 +32,7 @@ def lives(world: World) -> dict[str, int]:
 
 
 def renewals_ms(wire: WireLog, sender: str) -> set[int]:
-    """What lies between that client's rounds of renewal."""
+    """Return the times between that client's rounds of renewal."""
     rounds = [
         frame.at_ms
         for frame in wire.requests(LOCK, sender=sender)

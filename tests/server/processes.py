@@ -1,4 +1,4 @@
-"""What the machine says of processes that a test looks after (proc(5))."""
+"""Figures of the machine about the processes of a test (proc(5))."""
 
 from pathlib import Path
 

@@ -27,7 +27,7 @@ JSON = "application/json"
 
 
 def until(look: Callable[[], T], *, within_s: float = PATIENCE_S, what: str = "", every_s: float = LOOK_EVERY_S) -> T:
-    """What `look` returns, as soon as that is true; an AssertionError when it stays false."""
+    """Return the first true result of `look`; raise AssertionError if it stays false."""
     ends_s = time.monotonic() + within_s
     while True:
         seen = look()
@@ -62,7 +62,7 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def waited_for_a_core_s(pid: int) -> float:
-    """How long its threads were ready to run while others ran (proc(5)); 0 of a process that is gone."""
+    """Return how long its threads were ready to run while others ran (proc(5)); 0 after its end."""
     waited_ns = 0
     for thread in Path(f"/proc/{pid}/task").glob("*/schedstat"):
         with suppress(OSError):  # it ended meanwhile
@@ -194,7 +194,7 @@ class Driver:
 
     @staticmethod
     def _unless_too_fast(answer: httpx.Response) -> httpx.Response | None:
-        return None if answer.status_code == 429 and "at once" in answer.text else answer
+        return None if answer.status_code == 429 and "in a short time" in answer.text else answer
 
     def snapshot(self) -> dict[str, Any]:
         answer = self.http.get(self.address)

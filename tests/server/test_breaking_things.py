@@ -80,7 +80,7 @@ def test_a_hang_keeps_the_connection_until_the_broker_drops_the_silent_one(lab: 
     lab.wait_until(state("C", "hung"))
     refused = lab.post("StopActor", actor="C")
     assert refused.status_code == 409
-    assert "Resume it" in refused.json()["hint"]
+    assert "Resume the" in refused.json()["hint"]
     seq = lab.act("ResumeActor", actor="C")
     assert caused(lab, seq, "MemberStateChanged")["state"] == "running"
     lab.wait_until(state("C", "running"))

@@ -8,7 +8,7 @@ ENOUGH_S = 1.5  # of the machine's time, to see whether something moves
 
 
 def moved(sandbox: Driver) -> tuple[int, int, float]:
-    """By how much the sandbox's clock, its store and the machine's clock went on meanwhile."""
+    """Return by how much the sandbox's clock, its store and the machine's clock moved meanwhile."""
     before, began_s = sandbox.snapshot(), time.monotonic()
     until(lambda: time.monotonic() - began_s > ENOUGH_S)
     after = sandbox.snapshot()
@@ -19,7 +19,7 @@ def moved(sandbox: Driver) -> tuple[int, int, float]:
     )
 
 
-def test_a_stopped_world_stands_still_and_goes_on(server: Server) -> None:
+def test_a_stopped_world_does_not_change_and_continues(server: Server) -> None:
     sandbox = server.create("orders")
     sandbox.wait_until(lambda seen: stored(seen, "orders") > 3, what="it moves")
     stop = sandbox.act("SetRate", rate=0)
@@ -67,7 +67,7 @@ def test_a_step_runs_so_long_and_stops_again(server: Server, orders: Driver) -> 
     assert moved(orders)[0] > 500
 
 
-def test_a_paused_sandbox_can_be_put_to_sleep_and_wakes_paused(server: Server, orders: Driver) -> None:
+def test_a_paused_sandbox_can_be_stopped_and_wakes_paused(server: Server, orders: Driver) -> None:
     orders.act("SetRate", rate=0)
     try:
         at_ms = int(orders.snapshot()["at_ms"])
@@ -75,7 +75,7 @@ def test_a_paused_sandbox_can_be_put_to_sleep_and_wakes_paused(server: Server, o
         assert orders.snapshot()["sandbox"]["state"] == "asleep"
         refused = orders.post("SetRate", rate=1)
         assert refused.status_code == 503
-        assert "Wake it first" in refused.json()["hint"]
+        assert "Wake the sandbox first" in refused.json()["hint"]
         orders.wake()
         assert orders.snapshot()["rate"] == 0
         assert abs(int(orders.snapshot()["at_ms"]) - at_ms) < 5_000, "sandbox time goes on where it stopped"

@@ -100,7 +100,7 @@ def test_waiting_on_the_loop_the_clients_live_on_is_refused(address: str) -> Non
         async def coroutine() -> Any:
             return producer.send(Message.make("stories", b"twice"))
 
-        with pytest.raises(ClientError, match="waiting is not possible here"):
+        with pytest.raises(ClientError, match="cannot wait"):
             cluster.run(coroutine())
 
 

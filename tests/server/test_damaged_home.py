@@ -54,7 +54,7 @@ def test_a_damaged_sandbox_says_why_and_its_neighbours_live(own_server: Server) 
         refused = sandbox.http.post("/wake", json={})
         assert refused.status_code == 409
         assert why in refused.json()["error"]
-        assert refused.json()["hint"] == "Try again, or delete it in its settings."
+        assert refused.json()["hint"] == "Try again, or delete the sandbox in its settings."
         assert sandbox.snapshot()["sandbox"]["state"] == "failed"
         for path in ("", "settings/", "journal/", "locks/", "index/", "topics/"):
             page = owners_page(own_server, sandbox, path)
@@ -113,7 +113,7 @@ def start_on(home: Path) -> subprocess.CompletedProcess[str]:
 
 
 def assert_says(said: subprocess.CompletedProcess[str], *parts: str) -> None:
-    """In one line, and it is an error."""
+    """Check for an error in one line."""
     assert said.returncode == 1
     assert "Traceback" not in said.stderr
     last = said.stderr.strip().splitlines()[-1]
@@ -135,13 +135,13 @@ def test_a_database_that_is_damaged_is_named(own_home: Callable[[], Path], how: 
         with database.open("rb+") as file:
             file.seek(8_192)
             file.write(bytes([255]) * 40_000)
-    assert_says(start_on(home), f"the database {database} cannot be used", "put back a copy")
+    assert_says(start_on(home), f"the database {database} cannot be used", "restore a backup")
 
 
 def test_a_full_disk_is_reported_at_the_start(tmp_path: Path) -> None:
     with mounted(tmp_path / "home", 1 << 20) as home:
         (home / "other").write_bytes(bytes(shutil.disk_usage(home).free - 4_096))
-        assert_says(start_on(home), f"{home}", "no space left on device", "Make room there")
+        assert_says(start_on(home), f"{home}", "no space left on device", "Check free space")
 
 
 def test_a_data_home_that_is_only_read_is_reported_at_the_start(tmp_path: Path) -> None:
@@ -149,4 +149,4 @@ def test_a_data_home_that_is_only_read_is_reported_at_the_start(tmp_path: Path) 
         (home / "static").mkdir()
         (home / "secret_key").write_text("known")
         subprocess.run(["mount", "-o", "remount,ro", home], check=True)
-        assert_says(start_on(home), f"{home} cannot be written", "read-only file system", "see to its rights")
+        assert_says(start_on(home), f"{home} cannot be written", "read-only file system", "and permissions")

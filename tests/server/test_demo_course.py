@@ -41,7 +41,7 @@ def rows(home: Path, query: str) -> list[tuple[object, ...]]:
 
 
 def same_answers(home: Path) -> int:
-    """How often, at most, one student has given one answer to one step."""
+    """Return how often, at most, one student has given one answer to one step."""
     most = 0
     for journal in (home / "sandboxes").glob("*/journal"):
         lines = [line for path in journal.glob("*.ndjson") for line in path.read_bytes().splitlines()]
@@ -62,7 +62,7 @@ def test_six_students_come_and_each_has_a_state_of_its_own(
     def until_there(query: str, what: str) -> None:
         until(lambda: has(query), within_s=WITHIN_S, what=what)
 
-    until(lambda: "goes on until" in (tmp_path / "said").read_text(), within_s=WITHIN_S, what="all have come")
+    until(lambda: "runs until" in (tmp_path / "said").read_text(), within_s=WITHIN_S, what="all have come")
     assert rows(home, "SELECT COUNT(*) FROM queueviz_enrolment") == [(STUDENTS,)]
     until_there("SELECT 1 FROM queueviz_enrolment WHERE question <> '' AND asks_since IS NOT NULL", "a hand is up")
     until_there("SELECT 1 FROM queueviz_submission WHERE finished_at IS NOT NULL", "one is done")
@@ -72,7 +72,7 @@ def test_six_students_come_and_each_has_a_state_of_its_own(
     class_of_six.send_signal(signal.SIGINT)
     assert class_of_six.wait(30) == 0
     said = (tmp_path / "said").read_text()
-    assert "The class is over." in said
+    assert "The class has ended." in said
     assert "Traceback" not in said
     assert PASSWORD not in said
     again = run("demo_course", "--students", "1", "--minutes", "0.01", "--url", own_server.url, home=home)
@@ -102,9 +102,9 @@ def test_what_is_in_the_way_is_said_in_a_sentence(own_server: Server) -> None:
     home = own_server.home
     for arguments, said in (
         (("--url", "http://127.0.0.1:1"), "Start script/server first"),
-        (("--students", "0"), "--students is 1 to 30."),
-        (("--students", "31"), "--students is 1 to 30."),
-        (("--minutes", "0"), "--minutes is above 0."),
+        (("--students", "0"), "--students takes a number from 1 to 30."),
+        (("--students", "31"), "--students takes a number from 1 to 30."),
+        (("--minutes", "0"), "--minutes must be greater than 0."),
     ):
         refused = run("demo_course", *arguments, home=home)
         assert (refused.returncode, "Traceback" in refused.stderr) == (1, False)
@@ -127,11 +127,11 @@ def test_it_takes_no_administrator_s_account_and_no_other_server_s_course(own_se
     )
     assert made.returncode == 0, made.stderr
     refused = run("demo_course", "--url", own_server.url, home=own_server.home)
-    assert "administers this server" in refused.stderr
+    assert "is an administrator of this server" in refused.stderr
     assert signs_in(own_server, PASSWORD), "it is as it was"
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     assert run("migrate", "-v0", home=elsewhere).returncode == 0
     refused = run("demo_course", "--url", own_server.url, home=elsewhere)
-    assert "is on another data home" in refused.stderr
+    assert "does not use the data home" in refused.stderr
     assert "Traceback" not in refused.stderr

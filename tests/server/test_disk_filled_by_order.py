@@ -32,7 +32,7 @@ def test_a_full_disk_refuses_and_a_freed_one_goes_on_where_it_was(server: Server
     stood = stored(sandbox.snapshot(), "orders")
     again = sandbox.post("FillDisk", broker="broker-a")
     assert again.status_code == 409
-    assert "is full already" in again.json()["error"]
+    assert "is already full" in again.json()["error"]
     assert stored(sandbox.snapshot(), "orders") == stood, "a full disk takes nothing"
 
     free = sandbox.act("FreeDisk", broker="broker-a")

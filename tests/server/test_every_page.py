@@ -105,7 +105,7 @@ def test_an_answer_is_a_panel_too(server: Server, owner: Owner, question: str, f
 
 def test_the_language_of_the_browser_is_spoken_and_a_choice_stays(server: Server) -> None:
     with server.browser(**{"Accept-Language": "zh-CN,zh;q=0.9"}) as visitor:
-        assert "开始一个沙盒" in visitor.get("/").text
+        assert "启动沙盒" in visitor.get("/").text
         form = {"csrfmiddlewaretoken": visitor.cookies["csrftoken"], "language": "en", "next": "/"}
         assert visitor.post("/language/", data=form).status_code == 302
         assert "Start a sandbox" in visitor.get("/").text

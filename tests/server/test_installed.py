@@ -77,7 +77,7 @@ def test_the_installed_server_has_its_pages_styles_scripts_and_languages(queuevi
             addresses = set(re.findall(r'(?:href|src)="(/static/[^"#]+)', page.text))
             assert {address.rsplit(".", 1)[-1] for address in addresses} >= {"css", "js"}
             assert {address: visitor.get(address).status_code for address in addresses} == dict.fromkeys(addresses, 200)
-            assert "开始一个沙盒" in visitor.get("/", headers={"Accept-Language": "zh-hans"}).text
+            assert "启动沙盒" in visitor.get("/", headers={"Accept-Language": "zh-hans"}).text
     finally:
         server.end()
     assert "Traceback" not in server.log

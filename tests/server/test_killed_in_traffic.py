@@ -59,7 +59,7 @@ def test_a_kill_in_full_traffic_loses_nothing_that_was_answered(own_server: Serv
 
 
 def the_journal_went_on(reported: Rows, rows: Rows, first_new: int) -> None:
-    """What was reported stays so, but for its last 200 ms; then comes the next ten thousand, and no number twice."""
+    """Check the journal: it keeps all but its last 200 ms, then continues at the next ten thousand, numbers unique."""
     numbers = seqs(rows)
     assert numbers == sorted(set(numbers))
     assert first_new % SEQ_STEP == 0

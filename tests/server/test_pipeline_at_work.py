@@ -70,7 +70,7 @@ def test_a_worker_killed_at_work_leaves_a_failed_run_no_process_and_another_work
     server: Server, sandbox: Driver
 ) -> None:
     run = ask(sandbox, "lag_history")
-    until(lambda: run_of(sandbox, run)["state"] == "running", what="at work")
+    until(lambda: run_of(sandbox, run)["state"] == "running", what="executing")
     worker = worker_of(server)
     below = until(lambda: processes_below(worker), what="Spark's process")
     os.kill(worker, signal.SIGKILL)

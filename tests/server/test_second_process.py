@@ -25,7 +25,7 @@ def test_a_second_server_on_the_same_home_is_refused(server: Server) -> None:
 def test_a_second_server_on_the_same_port_is_refused(server: Server, own_home: object) -> None:
     refused = run("serve", "--port", str(server.port), home=own_home())  # type: ignore[operator]
     assert refused.returncode == 1
-    assert "another program listens there" in refused.stderr
+    assert "another program uses this port" in refused.stderr
     assert "--port" in refused.stderr
     assert "Traceback" not in refused.stderr
 
@@ -36,7 +36,7 @@ def test_the_store_of_a_running_broker_takes_no_feed(server: Server, orders: Dri
     refused = run("feed", "flights", "--store", store, "--limit", "5", home=server.home)
     assert refused.returncode == 1
     assert "Traceback" not in refused.stderr
-    assert f"{store} is held by a running broker" in refused.stderr
+    assert f"A running broker uses {store}" in refused.stderr
     assert "--sandbox" in refused.stderr, "it says what to do"
 
 

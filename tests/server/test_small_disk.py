@@ -59,21 +59,21 @@ def test_a_disk_that_is_full_ends_no_server_and_harms_no_message(small: Server) 
     hungry.act("StartProducer", actor="shop", topic="orders", rate_per_s=1_500, body_bytes=BODY_BYTES)
     hungry.wait_until(lambda seen: stored(seen, "orders") > 500)
     fill(small.home / "ballast")  # while files are written to
-    hungry.wait_until(lambda seen: seen["sandbox"]["trouble"], what="it stands still")
+    hungry.wait_until(lambda seen: seen["sandbox"]["trouble"], what="it is stopped")
     assert process is not None
     assert process.poll() is None
-    assert "The data home takes nothing more: no space left on device." in page(hungry)
-    assert "stands still" in page(hungry)
+    assert "The data home accepts no more data: no space left on device." in page(hungry)
+    assert "The sandbox is stopped" in page(hungry)
     assert stored(quiet.snapshot(), "orders") == 10
     assert quiet.snapshot()["sandbox"]["state"] == "live"
     page(quiet)
 
     (small.home / "ballast").unlink()
-    hungry.wait_until(lambda seen: not says_so(seen), what="it goes on by itself")
+    hungry.wait_until(lambda seen: not says_so(seen), what="resumes automatically")
     hungry.wait_until(says_so, what="its own messages fill the disk")
     subprocess.run(["mount", "-o", f"remount,size={LARGER_BYTES}", small.home], check=True)
     for sandbox in (hungry, quiet):
-        sandbox.wait_until(lambda seen: not says_so(seen), what="it goes on by itself")
+        sandbox.wait_until(lambda seen: not says_so(seen), what="resumes automatically")
     before = stored(hungry.snapshot(), "orders")
     hungry.wait_until(lambda seen: stored(seen, "orders") > before, what="messages are stored again")
     hungry.act("StopActor", actor="shop")

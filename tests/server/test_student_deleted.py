@@ -96,7 +96,7 @@ def _student(server: Server, pages: RemotePages, teacher: RemotePages, course: s
 
 
 def _plant(home: Path, course: str, slug: str) -> None:
-    """What the pipeline and recordings leave of a sandbox and of its course, without Spark and its minutes."""
+    """Write the files that the pipeline and recordings leave for a sandbox and its course, without Spark."""
     for path in (
         f"recordings/{slug}/0-9-1.qvr",
         f"pipeline/latency/{slug}/manifest.json",
@@ -203,10 +203,10 @@ def test_the_command_says_what_is_not_there(lesson: Lesson, tmp_path: Path) -> N
     assert [line.split()[0] for line in listed.stdout.splitlines()] == ["Quokka", "Lynx"]
     (tmp_path / "x").write_text("x")
     for arguments, said in (
-        (("list", "nowhere"), "There is no course nowhere"),
+        (("list", "nowhere"), "No course nowhere"),
         (("delete", lesson.course, "Nobody"), "No student of this course has the pseudonym Nobody"),
         (("export", lesson.course, "Lynx", "--to", str(tmp_path)), "is not empty"),
-        (("delete", lesson.course, "Lynx", "--url", "http://127.0.0.1:1"), "Nobody answers at http://127.0.0.1:1"),
+        (("delete", lesson.course, "Lynx", "--url", "http://127.0.0.1:1"), "No server answers at http://127.0.0.1:1"),
     ):
         refused = run("student", *arguments, home=home)
         assert refused.returncode == 1

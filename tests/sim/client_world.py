@@ -100,7 +100,7 @@ class Work:
 
 
 class Network(Protocol):
-    """What both networks have."""
+    """The shared part of both networks."""
 
     def listen(self, address: str, listener: Listener) -> None: ...
     def unlisten(self, address: str) -> None: ...

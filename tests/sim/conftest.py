@@ -11,7 +11,7 @@ world = world_of("orders", seconds=20)
 
 @pytest.fixture
 def office(world: World) -> Office:
-    """Who administers that cluster from outside."""
+    """An administrator of that cluster from outside."""
     made = Office(world)
     made.attach()
     return made

@@ -1,4 +1,4 @@
-"""What tests of faults ask a world."""
+"""Helpers of fault tests on a world."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What must hold while engines take sandboxes from each other, seen from outside."""
+"""Invariants while engines take sandboxes from each other, observed from outside."""
 
 from collections import Counter
 from collections.abc import Iterable

@@ -32,7 +32,7 @@ MESSAGES_AT_ONCE = 8  # copied in one step
 
 
 class Rules(NamedTuple):
-    """What keeps two engines apart; a planted fault is one of them broken."""
+    """The rules that separate two engines; a planted fault breaks one of them."""
 
     margin_s: float = MARGIN_S
     table_lease_s: float = LEASE_S
@@ -204,7 +204,7 @@ class Process:
                 yield RETRY_EVERY_S
 
     def _ask(self, verb: str, of_lease: str, *given: Any, **named: Any) -> Steps:
-        """What the lease makes of the table's answer; it is asked as it was when the question was sent."""
+        """Apply the lease's rule to the table's response, with the state at the time of the request."""
         if verb != "enlist":
             self._lease.check()
         sent_s = self._clock()

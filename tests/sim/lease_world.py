@@ -31,7 +31,7 @@ class Span(NamedTuple):
         return self.begin_s <= now_s < self.end_s
 
     def part(self, now_s: float) -> float:
-        """How much of it is over, from 0 to 1."""
+        """Return the finished part of the run, from 0 to 1."""
         return min(1.0, max(0.0, (now_s - self.begin_s) / (self.end_s - self.begin_s)))
 
 
@@ -79,7 +79,7 @@ class LeaseWorld:
         return self.now_s >= TROUBLES_S
 
     def run(self) -> Sequence[str]:
-        """What was broken, in the order in which it was; it ends with the first."""
+        """Return the violations in order; the run ends with the first."""
         while self._steps[0][0] < TROUBLES_S + OPEN_WITHIN_S and not self.checker.violations:
             when_s, number, process, steps = heappop(self._steps)
             self.now_s = self.checker.now_s = when_s
@@ -112,7 +112,7 @@ class LeaseWorld:
             return refused
 
     def numbers_from(self) -> int:
-        """Of the messages of a new process."""
+        """Return the message numbers of a new process."""
         return len(self._processes) * 1_000_000
 
     def _database_s(self) -> float:

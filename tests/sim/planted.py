@@ -27,7 +27,7 @@ Planted = Callable[[], AbstractContextManager[object]]
 
 @contextmanager
 def largest_offset_committed() -> Iterator[None]:
-    """What finished last is committed, whatever is unfinished before it."""
+    """Commit the last finished offset, regardless of unfinished ones before it."""
     remove = ProcessQueue.remove
 
     def hasty(self: ProcessQueue, messages: list[Message]) -> int:
@@ -71,7 +71,7 @@ def lock_given_to_anyone() -> Iterator[None]:
 
 @contextmanager
 def failure_passed_over() -> Iterator[None]:
-    """In order, a message that failed is left behind instead of being tried again."""
+    """Skip a failed message of an orderly queue instead of a retry."""
 
     async def must_suspend(self: ConsumeMessageOrderlyService, messages: list[Message]) -> bool:
         return False
@@ -82,7 +82,7 @@ def failure_passed_over() -> Iterator[None]:
 
 @contextmanager
 def answered_before_the_flush() -> Iterator[None]:
-    """With SYNC_FLUSH the broker says SEND_OK at once, and the disk hears of it some time later."""
+    """Return SEND_OK with SYNC_FLUSH before the flush, which follows later."""
 
     def when_flushed(self: FlushService, physical_end: int, done: Callable[[bool], None]) -> None:
         done(True)

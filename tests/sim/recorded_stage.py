@@ -141,7 +141,7 @@ class Recorded:
         paced.run_some(pace._next_ms(), lambda: paced.sim.time() < until_s)
 
     def act(self, action: str, **fields: Any) -> bool:
-        """Whether it was not refused."""
+        """Execute an action; return whether it was accepted."""
         typed = parse_action({"action": action, **fields})
         with suppress(ActionRefused):
             self._on_loop(lambda: self.host.awake(SLUG).act(typed, "owner test"))

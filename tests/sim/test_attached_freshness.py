@@ -1,4 +1,4 @@
-"""How old the numbers of a real cluster are: what is asked first, what goes together, what is said once."""
+"""Age of a real cluster's numbers: order of requests, batches, and requests made once."""
 
 import pytest
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sandbox.attached.picture import GONE_MS, Picture
-from sandbox.attached.snapshot.group_seen import GroupSeen
+from sandbox.attached.snapshot.group_reports import GroupSeen
 from sandbox.attached.snapshot.groups import retrying
 from sandbox.control.limits import AttachedLimits
 from sandbox.kernel.clock import ScaledClock
@@ -51,7 +51,7 @@ def test_a_killed_master_stays_with_the_time_of_its_last_answer(office: Office) 
     gone = brokers(office)["broker-b"]
     assert gone["state"] == "unreachable"
     assert killed_ms - 2_000 <= gone["answered_ms"] <= killed_ms
-    said = f"Broker broker-b ({gone['address']}) does not answer; it last did at {at(gone['answered_ms'])} UTC."
+    said = f"Broker broker-b ({gone['address']}) does not answer; last response at {at(gone['answered_ms'])} UTC."
     assert office.snapshot()["sandbox"]["trouble"] == said
     assert office.read("topology")["brokers"]["broker-b"]["state"] == "unreachable"
 
@@ -121,7 +121,7 @@ def test_the_only_broker_killed_leaves_no_lag_and_no_silence(tmp_path: Path) -> 
         world.run(60)
         header = office.read(BOARD)["header"]
         assert (header["lag"], header["queues_known"], header["queues_all"]) == (None, 0, 4)
-        assert "does not answer; it last did at" in office.snapshot()["sandbox"]["trouble"]
+        assert "does not answer; last response at" in office.snapshot()["sandbox"]["trouble"]
         assert office.snapshot()["sandbox"]["state"] == "live"  # its name server answers
 
 

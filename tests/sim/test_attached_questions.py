@@ -1,4 +1,4 @@
-"""What one may ask of a real cluster: messages by every way to find them, routes, who would get which queue."""
+"""Queries of a real cluster: messages by every way to find them, routes, assignment forecasts."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -60,7 +60,7 @@ def offline(office: Office) -> Office:
 
 
 def committed(office: Office) -> dict[str, int]:
-    """What the brokers' own tables say."""
+    """Return the offsets in the brokers' own tables."""
     found = {
         f"{node.name}:{number}": node.running.consumer_offsets.get(GROUP, TOPIC, number)
         for node in office.world.cluster.nodes.masters()

@@ -49,7 +49,7 @@ def test_a_cluster_that_does_not_answer_is_attached_and_says_so(office: Office) 
     assert row["state"] == "unreachable"
     snapshot = office.snapshot()
     assert snapshot["sandbox"]["state"] == "unreachable"
-    assert snapshot["sandbox"]["trouble"] == "No name server answers: nobody listens at 10.9.9.9:9876."
+    assert snapshot["sandbox"]["trouble"] == "No name server answers: nothing listens at 10.9.9.9:9876."
     [trouble] = snapshot["sandbox"]["troubles"]
     assert trouble["pattern"].format(**trouble["values"]) == snapshot["sandbox"]["trouble"]
     assert snapshot["brokers"] == []
@@ -83,7 +83,7 @@ def test_a_dead_broker_hides_no_one_else(office: Office) -> None:
     assert states(office)["broker-a"] == "unreachable"
     assert states(office)["broker-b"] == "running"
     said = office.snapshot()["sandbox"]["trouble"]
-    assert f"Broker broker-a ({address(office, 'broker-a')}) does not answer; it last did at" in said
+    assert f"Broker broker-a ({address(office, 'broker-a')}) does not answer; last response at" in said
     board = office.read("board/order-svc/orders")["queues"]
     before = {key: row["max"] for key, row in board.items()}
     office.world.run(10)

@@ -56,13 +56,13 @@ def test_what_a_crashed_member_had_finished_comes_again() -> None:
         consumed(2, "B", 40),
     ]
     found = came_again("crashed")(rows, LAST)
-    assert (found.looked_at, said(found)) == (1, ["t/b/0 @1: A had finished it, B got it again"])
+    assert (found.looked_at, said(found)) == (1, ["t/b/0 @1: A finished the message, B received it again"])
     assert came_again("stopped")(rows, LAST).cases == []
 
 
 def test_two_owners_are_two_that_work_at_the_same_time() -> None:
     rows = [consumed(1, "A", 50, began_ms=10), consumed(2, "B", 60, began_ms=50), consumed(3, "A", 70, began_ms=55)]
-    assert said(several_owners(rows, LAST)) == ["t/b/0: A began while B was at work"]
+    assert said(several_owners(rows, LAST)) == ["t/b/0: A started processing while B was processing"]
 
 
 def test_order_is_of_first_successes_of_one_key() -> None:

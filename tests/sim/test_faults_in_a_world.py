@@ -1,4 +1,4 @@
-"""What goes wrong with links, name servers, clocks and machines, and what the others make of it."""
+"""Faults of links, name servers, clocks and machines, and the reactions of the others."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -121,7 +121,7 @@ def test_a_hung_broker_answers_no_one_and_goes_on_where_it_was(world: World) -> 
     assert len(world.snapshot()["name_servers"][0]["brokers"]) == 2
 
 
-def test_a_sandbox_with_a_hung_broker_falls_asleep_and_wakes_whole(world: World) -> None:
+def test_a_sandbox_with_a_hung_broker_stops_and_wakes_whole(world: World) -> None:
     world.act("HangBroker", broker="broker-a")
     world.sleep()
     world.wake()

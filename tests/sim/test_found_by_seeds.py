@@ -1,4 +1,4 @@
-"""What seeds found in the engine once, as short scripts: a script may change, these may not."""
+"""Engine faults found by seeds, as short scripts: scripts may change, these may not."""
 
 from pathlib import Path
 
@@ -75,7 +75,7 @@ def test_a_store_agrees_with_itself_though_its_broker_s_clock_was_set_back(tmp_p
 
 
 def test_a_poll_ends_however_its_time_is_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is left of its time may be too little to move a clock of floating point."""
+    """The remaining time may be too small to move a floating-point clock."""
     monkeypatch.setattr("sandbox.sim.loop.CALLBACKS_PER_INSTANT", 100)
     with SimLoop() as loop:
         loop.run_for(55.383055)

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from sandbox.cluster.config import HostConfig
+from sandbox.hosting.engine_share import Share
 from sandbox.hosting.host import RESTED_S, Host
 from sandbox.hosting.lease import Lease
 from sandbox.hosting.registry import NotHeld
-from sandbox.hosting.share import Share
 from sandbox.simulation.world import SimulatedEnvironment
 from tests.lease_memory import LeasesInMemory
 

@@ -21,8 +21,8 @@ from sandbox.control.questions import RecentLag
 from sandbox.control.recipe_text import pack, unpack
 from sandbox.hosting import histories, sparse_files
 from sandbox.hosting.histories import COPYING, COPYING_S, FILES, RUN, SLUG, Histories
+from sandbox.hosting.repeatable_ranges import line_of, recorded_until
 from sandbox.hosting.rerun import Rerun
-from sandbox.hosting.stretches import line_of, recorded_until
 from sandbox.journal.event_filter import EventFilter
 from sandbox.journal.segments import lines
 from sandbox.kernel.errors import ActionRefused

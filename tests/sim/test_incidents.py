@@ -18,6 +18,7 @@ from sandbox.journal.events import (
 )
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.evidence import queue_of
+from sandbox.labs.evidence_measures import finished_twice, out_of_order
 from sandbox.labs.incidents import (
     INCIDENTS,
     lost_subscription,
@@ -32,7 +33,6 @@ from sandbox.labs.incidents import (
 from sandbox.labs.incidents.hot_queue import hottest_percent
 from sandbox.labs.incidents.incident import SEED
 from sandbox.labs.incidents.moments import given_again, lag_at
-from sandbox.labs.measures import finished_twice, out_of_order
 from tests.sim.incident_stage import LIMITS, Played, play, played
 
 SLOW = {"rebalance-storm", "member-holds-back", "more-members-than-queues"}  # marked wide
@@ -88,19 +88,19 @@ def test_a_killed_member_repeats_what_it_had_not_committed_and_a_stopped_one_not
     run = played("duplicates-after-a-restart")
     again = finished_twice(run.evidence.deliveries_of("mailer"))
     killed, stopped = run.seq("The kill"), run.seq("A clean stop")
-    assert 10 <= len(again) <= run.note("The count").values["count"]
+    assert 10 <= len(again) <= run.note("The total").values["count"]
     assert all(killed < row.seq < stopped for row in again)
     assert not [row for row in given_again(run.evidence, "mailer", "receipts") if row.seq > stopped]
 
 
 def test_one_queue_of_an_orderly_group_stands_while_the_others_move() -> None:
     run = played("one-queue-stuck")
-    failed, mended = run.seq("First failure"), run.seq("Mended")
+    failed, mended = run.seq("First failure"), run.seq("Handler fixed")
     assert run.at_ms("Mended") - run.at_ms("First failure") > 60_000
     moved = {
         queue_of(seen.event)
         for seen in run.evidence.of(OffsetCommitted)
-        if seen.event.topic == "bookings" and run.seq("Pinned") < seen.seq < mended
+        if seen.event.topic == "bookings" and run.seq("Offset blocked") < seen.seq < mended
     }
     stuck = f"bookings/broker-a/{run.note('First failure').values['queue'].removeprefix('q')}"
     assert moved == set(run.evidence.queues_of("bookings")) - {stuck}
@@ -113,7 +113,7 @@ def test_with_two_subscriptions_messages_reach_no_member_and_are_committed() -> 
     numbers = lost_subscription.missing_gifts(run.evidence)
     assert len(numbers) > 100
     assert run.evidence.lag("fulfilment", "orders") < 20
-    assert run.note("Gifts again").values["count"] == len(numbers)
+    assert run.note("Gift orders again").values["count"] == len(numbers)
 
 
 def test_retention_deletes_what_a_slow_group_has_not_read() -> None:
@@ -140,7 +140,7 @@ def test_a_reset_to_the_wrong_time_repeats_everything() -> None:
 
 def test_two_members_with_one_client_id_read_the_same_half() -> None:
     run = played("one-client-id-twice")
-    copied, stopped = run.seq("Scale-out"), run.seq("The copy stops")
+    copied, stopped = run.seq("Scale-out"), run.seq("Copy stopped")
     idle = one_client_id_twice.unread(run.evidence)
     assert len(idle) == 2
     again = [row for row in given_again(run.evidence, "invoicing", "invoices") if row.seq > copied]
@@ -149,7 +149,7 @@ def test_two_members_with_one_client_id_read_the_same_half() -> None:
     commits = [
         seen.event
         for seen in run.evidence.of(OffsetCommitted)
-        if seen.event.topic == "invoices" and run.seq("Half of it waits") < seen.seq < stopped
+        if seen.event.topic == "invoices" and run.seq("Half of the queues wait") < seen.seq < stopped
     ]
     assert {event.queue_id for event in commits} == set(range(4)) - idle
     assert lag(run, "one-client-id-twice", stopped) > 80
@@ -208,11 +208,11 @@ def test_a_full_member_stops_pulling_and_goes_on_by_itself() -> None:
 
 def test_a_dead_master_takes_answered_messages_that_were_not_read() -> None:
     run = played("lost-with-the-master")
-    lost = run.note("Offsets given twice").values["lost"]
+    lost = run.note("Offsets assigned twice").values["lost"]
     assert lost > 40
     stored = sum(
         seen.event.count
-        for seen in run.evidence.of(MessagesStored, since=run.seq("A link is cut"))
+        for seen in run.evidence.of(MessagesStored, since=run.seq("Link cut"))
         if seen.seq < run.seq("Power cut")
     )
     assert stored == pytest.approx(lost, abs=2)
@@ -244,5 +244,5 @@ def test_refused_messages_wait_for_their_retries_while_the_lag_is_nothing() -> N
         if row["type"] == MessagesConsumed.__name__ and run.seq("The release") + 1 < row["seq"] < mended
     ]
     assert {row["outcome"] for row in between} == {"LATER"}
-    assert run.note("The last one").values["late_s"] >= 30
-    assert retries_pile_up.waiting(run.evidence, run.seq("The last one")) == set()
+    assert run.note("The last order").values["late_s"] >= 30
+    assert retries_pile_up.waiting(run.evidence, run.seq("The last order")) == set()

@@ -12,9 +12,9 @@ from django.core.management import CommandError, call_command
 
 from sandbox.cluster.templates import bare, template_of
 from sandbox.labs.catalogue import LABS
+from sandbox.labs.lab_from_run import saved_run
 from sandbox.labs.lab_program import lab_program
-from sandbox.labs.saved import saved_run
-from sandbox.labs.to_fill_in import MARK
+from sandbox.labs.placeholders import MARK
 from sandbox.simulation.lab_loader import FILES
 from sandbox.simulation.lab_player import LabPlayer
 from sandbox.simulation.world import World
@@ -122,42 +122,23 @@ def filled_in(text: str) -> str:
     """As a teacher would: her words, three misconceptions, and checks that say what is to be seen."""
     text = re.sub(rf"{MARK}: [^\"\n]*", "Words of a teacher.", text)
     text = text.replace("right=truth", "right=lambda _: Truth(0.0)")
-    text = text.replace("lab import Lab, Question, Step, WrongScript", "lab import *  # noqa").replace(
+    text = text.replace("lab import Lab, Question, Step", "lab import *  # noqa").replace(
         "to_fill_in import carried_out, truth", "to_fill_in import carried_out; from sandbox.labs.lab import Truth"
     )
     head, _, _ = text.partition("    wrong=(")
     head = head.replace('again=_("Words of a teacher.")', 'again=_("Look again at {topic}; it is not {given}.")', 1)
     return (
-        head.replace("LAB = Lab(", WRONG + "LAB = Lab(")
+        head
         + """    wrong=(
-        WrongScript("none", "a crash mends itself", "{action} was not carried out yet.", _nothing),
-        WrongScript("seven", "seven", "Look again at {topic}; it is not {given}.", _says_seven),
-        WrongScript("too early", "too early", "Words of a teacher.", _says_at_once),
+        SOLUTION.wrong("none", "a crash mends itself", "{action} has not been carried out yet.").at(
+            1, do=wait(60), within_s=0
+        ),
+        SOLUTION.wrong("seven", "seven", "Look again at {topic}; it is not {given}.").at(1, say=7),
+        SOLUTION.wrong("too early", "too early", "Words of a teacher.").at(2, say=7),
     ),
 )
 """
     )
-
-
-WRONG = """def _says_seven(hands: Hands) -> None:
-    hands.predict(0)
-    hands.act(CrashActor(actor="A"))
-    hands.see()
-    hands.say(7)
-
-
-def _says_at_once(hands: Hands) -> None:
-    hands.predict(0)
-    hands.act(CrashActor(actor="A"))
-    hands.see()
-    hands.say(0)
-    hands.predict(0)
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=1))
-    hands.see()
-    hands.say(7)
-
-
-"""
 
 
 def checked(file: Path, *words: str) -> tuple[int, str]:
@@ -194,7 +175,7 @@ def test_a_filled_in_file_is_whole_in_workers_of_their_own(saved: str, tmp_path:
     [row] = json.loads(out.getvalue())["labs"]
     assert (row["lab"], row["solved"], row["to_fill_in"], row["stopped"]) == ("mine", True, [], {})
     assert [wrong["sentence"] for wrong in row["wrong"]] == [
-        "CrashActor was not carried out yet.",
+        "CrashActor has not been carried out yet.",
         "Look again at orders; it is not 7.",
         "Words of a teacher.",
     ]
@@ -219,7 +200,7 @@ def test_a_file_is_played_and_its_second_attempt_has_other_names(
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("def _solve(hands: Hands) -> None:", "def _solve(hands", ": this is not Python ('(' was never closed)."),
+        ("def _do_1(hands: Hands) -> None:", "def _do_1(hands", ": this is not Python ('(' was never closed)."),
         ("LAB = Lab(", "OTHER = Lab(", "has no lab. Name it so: LAB = Lab(...)."),
         ("            check=_step_1,\n", "", "Step lacks check. docs/labs.md says what it is for."),
         ("check=_step_1,", "check=None,", "step 1 has no check. Give it a function"),
@@ -229,7 +210,7 @@ def test_a_file_is_played_and_its_second_attempt_has_other_names(
             "line 21: ImportError, cannot import name 'Feet'",
         ),
         ('number="T1"', 'number="3"', "there is a lab 3, crash-and-stop, already. Choose another"),
-        ('template="', 'template="no-', "There is no template no-orders-bare."),
+        ('template="', 'template="no-', "Template no-orders-bare does not exist."),
     ],
 )
 def test_a_file_that_is_no_lab_gets_a_sentence(
@@ -252,5 +233,12 @@ def test_a_script_that_is_refused_is_said_with_its_line(saved: str, tmp_path: Pa
     line = text.splitlines().index('    hands.act(CrashActor(actor="Z"))') + 1
     code, said_then = checked(written(tmp_path, text.replace('title=_("FILL IN: the title of the lab")', 'title=""')))
     assert code == 1
-    assert f"script solve stopped: line {line}: There is no actor Z." in said_then
+    assert f"script solve stopped: line {line}: Actor Z does not exist." in said_then
     assert "The lab has an empty text: title." in said_then
+
+
+def test_an_answer_that_is_refused_is_said_with_its_step(saved: str, tmp_path: Path, labs_of_files: None) -> None:
+    text = saved.replace("do=_do_2, say=0)", 'do=_do_2, say="none")')
+    code, said_then = checked(written(tmp_path, text))
+    assert code == 1
+    assert "script solve stopped: step 2: 'none' is not a number." in said_then

@@ -51,8 +51,8 @@ def test_hints_and_a_new_attempt_are_refused_with_the_reason(tmp_path: Path) -> 
     with World(tmp_path, seed=3) as world:
         world.act(StartLab(lab=LAB.slug, exam=True))
         for action, sentence in (
-            (TakeHint(lab=LAB.slug, step=1), "This is an exam: there are no hints."),
-            (RestartLab(lab=LAB.slug), "This is an exam: it has one attempt."),
+            (TakeHint(lab=LAB.slug, step=1), "Exams have no hints."),
+            (RestartLab(lab=LAB.slug), "Exams allow one attempt."),
         ):
             with pytest.raises(ActionRefused) as caught:
                 world.act(action)

@@ -1,4 +1,4 @@
-"""In the lab about the orderly lock, who thinks until the locks have ended has another try."""
+"""The lab about the orderly lock: a student who hesitates until the locks have ended has another try."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def test_a_take_over_before_its_prediction_is_named_and_a_second_crash_meets_the
         player.wait(90)
         player.predict(50)
         player.wait(5)
-        assert player.attempt.verdict.sentence().startswith("right had the locks before you had predicted when.")
+        assert player.attempt.verdict.sentence().startswith("right had acquired the locks before you")
         player.act(RestartActor(actor=one))
         player.wait(30)
         player.act(CrashActor(actor=one))

@@ -62,7 +62,7 @@ class Continuing:
             self._hands.say(value)
 
     def why(self, value: float | str) -> None:
-        """What a step ends with."""
+        """Return the verdict of a step."""
         if self._acts:
             self._hands.why(value)
             raise StepDone

@@ -37,7 +37,7 @@ def refusal(world: World, value: str = "2", key: str = "k1", attempt: int = 1) -
 
 
 def answers(world: World) -> int:
-    """In the journal's files."""
+    """Return the answers in the journal's files."""
     world.cluster.journal_files.show()
     rows = rows_since(world.cluster.directory / DIRECTORY, 0)
     return sum(row["type"] == "ActionTaken" and row["action"] == "AnswerStep" for row in rows)
@@ -78,7 +78,7 @@ def test_a_kill_right_after_the_receipt_loses_no_answer(world: World) -> None:
 def test_a_key_is_one_answer_s(world: World) -> None:
     predict(world)
     why = refusal(world, value="3")
-    assert (why.status, why.field, str(why)) == (409, "key", "Another answer was received with this key.")
+    assert (why.status, why.field, str(why)) == (409, "key", "Another answer with this key was already received.")
     assert refusal(world, key="k2").message == "The prediction of step {step} is sealed."
     assert answers(world) == 1
 
@@ -88,7 +88,7 @@ def test_an_answer_of_the_attempt_before_is_not_taken_for_one_of_this(world: Wor
     world.act(RestartLab(lab=LAB.slug))
     world.run(1)
     why = refusal(world)
-    assert (why.status, str(why)) == (409, "This answer is of attempt 1, and 2 is in progress.")
+    assert (why.status, str(why)) == (409, "This answer is for attempt 1, but attempt 2 is in progress.")
     predict(world, attempt=2)
     assert answers(world) == 2
 

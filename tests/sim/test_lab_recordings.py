@@ -1,4 +1,4 @@
-"""What a lab opens with: the same thing happens to another student, and the last step is left out."""
+"""The opening of a lab: the same events in another student's sandbox, without the last step."""
 
 import io
 

@@ -16,7 +16,7 @@ MEMBERS = ("left", "middle", "right")
 
 @pytest.fixture
 def player(tmp_path: Path) -> Iterator[LabPlayer]:
-    """In step 2 of a second attempt, whose members have the labels of the first."""
+    """A player in step 2 of a second attempt, whose members have the labels of the first."""
     with World(tmp_path, LAB.template, seed=5) as world:
         made = LabPlayer(world, LAB)
         world.act(RestartLab(lab=LAB.slug))
@@ -58,7 +58,7 @@ def test_after_a_mistake_another_round_begins_when_all_are_back(player: LabPlaye
     player.act(RestartActor(actor="right"))
     assert said(player).startswith("middle was still away"), "until a member is stopped again"
     restart(player, "right")
-    assert said(player) == "1 of 3 members were restarted and are back."
+    assert said(player) == "1 of 3 members have restarted and are running again."
     restart(player, "left", "middle")
     player.see(20)
     assert player.attempt.phase == "say"
@@ -66,6 +66,6 @@ def test_after_a_mistake_another_round_begins_when_all_are_back(player: LabPlaye
 
 def test_a_second_restart_of_a_member_begins_another_round(player: LabPlayer) -> None:
     restart(player, "left", "middle")
-    assert said(player) == "2 of 3 members were restarted and are back."
+    assert said(player) == "2 of 3 members have restarted and are running again."
     restart(player, "left")
-    assert said(player) == "1 of 3 members were restarted and are back."
+    assert said(player) == "1 of 3 members have restarted and are running again."

@@ -153,12 +153,12 @@ def test_what_was_done_before_the_prediction_does_not_count(tmp_path: Path) -> N
         player.wait(70)
         player.predict(100)
         player.wait(5)
-        assert (player.attempt.phase, player.attempt.verdict.sentence()) == ("do", "shop does not send yet.")
+        assert (player.attempt.phase, player.attempt.verdict.sentence()) == ("do", "shop is not sending yet.")
 
 
 def test_a_lab_allows_its_own_actions_only(world: World) -> None:
     why = refusal(lambda: world.act("CrashActor", actor="A"))
-    assert (why.status, str(why)) == (403, "Lab 4 does without CrashActor.")
+    assert (why.status, str(why)) == (403, "Lab 4 does not use CrashActor.")
     world.act(StopActor(actor="A"))
     world.act(SetRate(rate=20))
 
@@ -254,7 +254,7 @@ def test_sleep_and_a_killed_server_lose_no_answer(tmp_path: Path, cut: str) -> N
 
 
 def test_the_journal_files_alone_give_the_same_grade(tmp_path: Path) -> None:
-    """With its receipts, whose hashes stand for the journal up to each answer."""
+    """The receipts' hashes cover the journal up to each answer."""
     with World(tmp_path, seed=5) as world:
         player = LabPlayer(world, LAB)
         LAB.solve(player)
@@ -262,7 +262,7 @@ def test_the_journal_files_alone_give_the_same_grade(tmp_path: Path) -> None:
         world.sleep()
         rows = list(rows_since(tmp_path / "sandboxes" / "world" / "journal", 0))
     [graded] = grade(map(from_row, rows))
-    assert graded.found == graded.live
+    assert graded.replayed == graded.live
     assert [type(event) for event in graded.live] == [StepMet] * len(LAB.steps) + [LabFinished]
     assert graded.attempt.met == live.met
     assert graded.attempt.receipts.kept == live.receipts.kept
@@ -330,7 +330,7 @@ def deletes(world: World, *, aged: bool) -> LabPlayer:
 
 
 def test_what_follows_an_action_in_its_millisecond_is_looked_at_at_once(tmp_path: Path) -> None:
-    """In a quiet sandbox the next entry may be half a minute away."""
+    """The next entry of a quiet sandbox may be half a minute away."""
     with World(tmp_path, seed=3, preset="teaching") as world:
         player = deletes(world, aged=True)
         assert player.attempt.phase == "say"
@@ -343,5 +343,5 @@ def test_what_an_action_did_not_do_is_said_without_another_entry(tmp_path: Path)
         world.run(2)
         shown = world.read("lab").data["lab"]["open"]["verdict"]
         assert (shown["state"], len(world.entries())) == ("wrong", entries)
-        assert shown["text"].startswith("Nothing was deleted: no file is older than the hour")
-        assert player.attempt.verdict.sentence() == "The deletion was not run yet.", "entries alone are folded"
+        assert shown["text"].startswith("Nothing was deleted: files are kept for one hour")
+        assert player.attempt.verdict.sentence() == "The deletion has not run yet.", "entries alone are folded"

@@ -1,4 +1,4 @@
-"""What a message's page shows: bytes, place, copies, deliveries, and what each group has made of it."""
+"""The message page: bytes, position, copies, deliveries, and the state in each group."""
 
 from pathlib import Path
 from typing import Any

@@ -17,7 +17,7 @@ VIEWS = ("locks", "rebalance", "client", "topology", "store", "index")
 
 
 def newest(stage: Recorded) -> int:
-    """In its files: what closing wrote, too."""
+    """Return the newest event in the files, including those of closing."""
     return int(orjson.loads([*lines(stage.directory / "journal")][-1])["seq"])
 
 

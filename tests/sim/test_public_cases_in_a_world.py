@@ -1,4 +1,4 @@
-"""What people who run RocketMQ reported, played in a sandbox: cases C18 and C20."""
+"""Reported cases of RocketMQ users, played in a sandbox: C18 and C20."""
 
 from sandbox.control.questions import WalkIndex
 from sandbox.journal.events import MessagesConsumed, QueueLocked

@@ -208,7 +208,7 @@ def test_what_a_pull_consumer_refuses_comes_again_by_the_retry_topic(tmp_path: P
         ({"kind": "pull", "listener": "orderly"}, "Only a push consumer has a listener"),
         ({"kind": "lite_pull", "threads": 5}, "Only a push consumer has a listener"),
         ({"kind": "lite_pull", "fail_percent": 10}, "nothing can fail"),
-        ({"kind": "lite_pull", "instance": "P"}, "clients with different ids"),
+        ({"kind": "lite_pull", "instance": "P"}, "clients with different IDs"),
     ],
 )
 def test_what_they_do_not_have_is_refused(tmp_path: Path, wish: dict[str, Any], sentence: str) -> None:

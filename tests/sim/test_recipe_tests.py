@@ -67,12 +67,12 @@ def test_a_recipe_goes_on_in_a_notebook(run: tuple[list[dict[str, Any]], str]) -
 
 
 def test_what_is_no_recipe_or_ends_asleep_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ActionRefused, match="not a recipe"):
+    with pytest.raises(ActionRefused, match="not a reproducible link"):
         Sandbox(recipe="nonsense")
     stage = lived(tmp_path, "orders", 13, actions=2)
     stage.sleep()
     slept = list(rows_since(stage.directory / "journal", 0))[-1]["seq"]
     text = pack(stage.machine.sim.run(stage.host.branches.recipe(SLUG, slept)), LIMITS)
     stage.close()
-    with pytest.raises(ActionRefused, match="ends asleep"):
+    with pytest.raises(ActionRefused, match="ends while the sandbox is asleep"):
         Sandbox(recipe=text)

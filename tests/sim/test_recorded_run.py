@@ -47,7 +47,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
 
 
 def queues_of(board: Any) -> Any:
-    """What no reader changes; rates are since that reader looked last."""
+    """Return values that no reader changes; rates are since the reader's last frame."""
     return {
         key: {name: value for name, value in row.items() if name != "rate_per_s"}
         for key, row in board["queues"].items()

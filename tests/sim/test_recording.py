@@ -182,10 +182,10 @@ def test_what_is_too_large_names_its_limit(recorded: Recorded, limits: Recording
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", "This is not a recording"),
-        (b"hello\nworld", "This is not a recording"),
-        (b"[" * 9_000, "This is not a recording"),
-        (b'{"format":"queueviz recording","version":2}\n', "version 2, and version 1 is read here"),
+        (b"", "This file is not a recording"),
+        (b"hello\nworld", "This file is not a recording"),
+        (b"[" * 9_000, "This file is not a recording"),
+        (b'{"format":"queueviz recording","version":2}\n', "version 2, and this release reads version 1"),
         (b'{"format":"queueviz recording","version":1}\n', "does not have the fields"),
         (None, "No such file"),
     ],
@@ -201,7 +201,7 @@ def test_a_file_that_is_no_recording_is_named_so(tmp_path: Path, content: bytes 
 def test_a_file_cut_anywhere_ends_early(recorded: Recorded) -> None:
     begins = recorded.recording.head.chunks[0].begins
     for length in (begins - 1, begins, begins + 100, len(recorded.data) - 1):
-        with pytest.raises(BadRecording, match="ends early"):
+        with pytest.raises(BadRecording, match="The file is incomplete"):
             Recording(io.BytesIO(recorded.data[:length]))
-    with pytest.raises(BadRecording, match="goes on after its end"):
+    with pytest.raises(BadRecording, match="has data after its end"):
         Recording(io.BytesIO(recorded.data + b"x"))

@@ -1,4 +1,4 @@
-"""What the board says would come again after a crash is what comes again."""
+"""The board's forecast of redelivery after a crash equals the redelivered messages."""
 
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,7 @@ def test_a_crash_of_all_members_delivers_again_what_was_announced(tmp_path: Path
 
 
 def crash_one(world: World, label: str) -> tuple[dict[str, Any], int]:
-    """What was foretold of it in the very turn it dies, and the action's seq."""
+    """Crash one member; return the forecast of the same turn and the action's seq."""
 
     async def turn() -> tuple[dict[str, Any], int]:
         return world.sandbox.ask(PlanCrash(actor=label)), world.sandbox.act(CrashActor(actor=label), "owner world")

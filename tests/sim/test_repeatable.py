@@ -17,7 +17,7 @@ from django.core.management import CommandError, call_command
 from queueviz import __version__
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.templates import TEMPLATES
-from sandbox.hosting.stretches import MADE_BEFORE, NOT_KEPT, TRIMMED, line_of, recorded_until, stretches_of
+from sandbox.hosting.repeatable_ranges import MADE_BEFORE, NOT_KEPT, TRIMMED, line_of, recorded_until, stretches_of
 from sandbox.journal.segments import rows_since
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.engine_version import ENGINE

@@ -1,4 +1,4 @@
-"""What each wish for a reset does to a group in each state: the same in a sandbox and on a real cluster.
+"""Effects of each kind of reset on a group in each state: equal in a sandbox and on a real cluster.
 
 A row is played on both views of one world: the sandbox's own, and that of its brokers as an attached cluster.
 """
@@ -59,7 +59,7 @@ class Cluster:
             self.office.read(f"board/{group}/{TOPIC}")  # its members report what they hold
 
     def put_back(self) -> None:
-        """What the resets before have moved."""
+        """Restore the offsets that earlier resets moved."""
         offsets = self.world.cluster.nodes.broker("broker-a").running.consumer_offsets
         for group, stored in STORED.items():
             offsets.remove_group(group)
@@ -67,7 +67,7 @@ class Cluster:
                 offsets.commit(group, TOPIC, queue_id, offset, "admin")
 
     def stored(self, group: str) -> dict[int, int]:
-        """What the broker's own table says."""
+        """Return the offsets in the broker's own table."""
         return dict(self.world.cluster.nodes.broker("broker-a").running.consumer_offsets.queues_of(group, TOPIC))
 
 
@@ -97,7 +97,7 @@ class Side:
         return self.on.act("ResetOffsets", expected=expected, **said)
 
     def timed(self, wish: dict[str, Any]) -> dict[str, Any]:
-        """With the milliseconds of a moment that has a name."""
+        """Return the target with the milliseconds of a named moment."""
         stored_ms = self.cluster.stored_ms
         moments = {"message 2": stored_ms[2], "an hour later": stored_ms[-1] + 3_600_000}
         return {name: moments.get(value, value) if name == "value" else value for name, value in wish.items()}
@@ -112,13 +112,13 @@ class Side:
         return refused.value
 
     def methods(self) -> list[str]:
-        """Of all resets that this side has written down."""
+        """Return the methods of all resets that this side has recorded."""
         if isinstance(self.on, World):
             return [entry.event.method for entry in self.on.entries(OffsetsReset)]
         return [line["method"] for line in self.on.entries("OffsetsReset")]
 
     def undo(self, seq: int, *, confirm: str | None = None) -> None:
-        """Of the reset with that ActionTaken, which is the newest."""
+        """Undo the newest reset, which has that ActionTaken."""
         if isinstance(self.on, World):
             self.on.act("UndoReset", reset_id=f"r{seq}", confirm=confirm)
             return
@@ -146,14 +146,17 @@ def online(target: str, value: int | str | None = None, **more: Any) -> dict[str
     return {**offline(target, value, **more), "method": "online"}
 
 
-OVERWRITTEN = "Members of the group are online and would overwrite it."
-NOT_ONLINE = "Nobody of the group is online to be told (code 206)."
-BROADCASTS = "A broadcasting group keeps its offsets with each member; the broker has none."
-NO_OFFSET = "The group has no stored offset in broker-a:1; the broker refuses then (code 1)."
+OVERWRITTEN = "Members of the group are online and would overwrite the offsets."
+NOT_ONLINE = "No member of the group is online; the broker refuses an online reset (206)."
+BROADCASTS = "Each member of a broadcasting group keeps its own offsets; the broker has none."
+NO_OFFSET = "The group has no stored offset in broker-a:1; the broker refuses the reset (code 1)."
 KNOWN_LIVE = (
-    "Live, broker broker-a (4.9.8) can tell members a point in time or the latest only, so this is done offline."
+    "In an online reset, broker broker-a (4.9.8) supports only a point in time or the latest offset. This reset "
+    "is done offline."
 )
-ALL_AT_ONCE = "Live, broker broker-a (4.9.8) resets all queues of a topic at once, so this is done offline."
+ALL_AT_ONCE = (
+    "In an online reset, broker broker-a (4.9.8) resets all queues of a topic at once. This reset is done offline."
+)
 TABLE: list[tuple[tuple[str, ...], str, dict[str, Any], dict[int, int | None] | str]] = [
     (BOTH, HALTED, offline("earliest"), {0: 0, 1: 0}),
     (BOTH, HALTED, offline("latest"), {0: 10, 1: 10}),
@@ -298,7 +301,7 @@ def test_a_state_that_changed_after_the_preview_is_refused_with_the_new_plan(sid
     offsets = side.cluster.world.cluster.nodes.broker("broker-a").running.consumer_offsets
     offsets.commit(HALTED, TOPIC, 0, 2, "admin")
     gone_back = side.refusal(HALTED, shown=shown, **asked)
-    assert (gone_back.status, str(gone_back)) == (409, "The stored offset of broker-a:0 went back from 6 to 2.")
+    assert (gone_back.status, str(gone_back)) == (409, "The stored offset of broker-a:0 moved back from 6 to 2.")
     assert [line["committed"] for line in gone_back.details["rows"]] == ["2", "4"]
 
 

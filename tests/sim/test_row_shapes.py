@@ -1,4 +1,4 @@
-"""What a snapshot and the live channels hold has the shape that `queries.rows` declares, in sandbox and real cluster.
+"""Snapshots and live channels have the shapes of `queries.rows`, in sandbox and real cluster.
 
 mypy checks who builds and who reads a row; that the value of a channel is the one its page expects, only running shows.
 """

@@ -6,10 +6,10 @@ from typing import Any
 import orjson
 import pytest
 
-from queueviz.runs.places import sources_of_class
+from queueviz.runs.directories import sources_of_class
 from sandbox.cluster import record as records
 from sandbox.pipeline.sources.records import rows_of
-from sandbox.simulation.classroom.making import Lesson, make_class, make_student, write_sparse
+from sandbox.simulation.classroom.class_directories import Lesson, make_class, make_student, write_sparse
 from sandbox.store.reader import StoreReader
 from tests.server.server import run
 
@@ -82,9 +82,9 @@ def test_every_directory_is_a_sandbox_s_and_its_stores_can_be_read(out: Path) ->
 
 def test_a_directory_with_something_in_it_is_left_alone(out: Path, tmp_path: Path) -> None:
     wishes = [
-        ("1", out, f"{out} is not empty: a class needs a directory of its own."),
-        ("0", tmp_path, "--students is 1 to 10000, --minutes above 0"),
-        ("1", out / "class.json", "is a file: a class needs a directory."),
+        ("1", out, f"{out} is not empty. Choose an empty or new directory."),
+        ("0", tmp_path, "--students takes 1 to 10000; --minutes more than 0"),
+        ("1", out / "class.json", "is a file. Choose an empty or new directory."),
     ]
     before = content(out)
     for students, where, says in wishes:

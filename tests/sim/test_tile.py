@@ -1,4 +1,4 @@
-"""What a course's grid shows of one student's sandbox."""
+"""The tile of one student's sandbox in a course's grid."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What people do to a sandbox, and what the world makes of it."""
+"""Actions of users in a sandbox and their effects."""
 
 from pathlib import Path
 from typing import Any

@@ -62,7 +62,7 @@ def test_a_topic_no_one_reads_shows_its_ends_and_nothing_of_an_offset(world: Wor
         world.read("board//nothing")
 
 
-def test_a_group_that_may_not_consume_stands_still(world: World) -> None:
+def test_a_group_without_permission_does_not_progress(world: World) -> None:
     world.act("StartConsumer", group=GROUP, subscriptions=[["orders", "*"]], work_ms=[1])
     world.run(3)
     world.act("ChangeGroup", group=GROUP, changes={"consume_enable": False})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from queueviz.boards.found_table import Cell, cell, shown
+from queueviz.boards.result_table import Cell, cell, shown
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_a_path_that_no_state_has_is_refused(path: object) -> None:
 
 
 def test_only_what_is_there_can_be_removed() -> None:
-    with pytest.raises(BadRecording, match="not there"):
+    with pytest.raises(BadRecording, match="does not exist"):
         remove({"a": 1}, ("a", "b"))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from sandbox.pipeline.results import Manifest, Table, publish
+from sandbox.pipeline.runs.results import Manifest, Table, publish
 from tests.web.courses import LAB
 
 COLUMNS = ("lab", "step", "met", "median_ms", "p90_ms", "hints", "hinted", "predicted", "wrong")

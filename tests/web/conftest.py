@@ -96,7 +96,7 @@ course = course_of(LAB, "pinned-offset")
 
 @pytest.fixture
 def jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What can be asked for, whatever it needs to run; one of them has an option."""
+    """Jobs of the page, available without their requirements; one of them has an option."""
     for name in ("delivery_audit", "lag_history", "latency", "hot_keys"):
         options = ("topic",) if name == "hot_keys" else ()
         monkeypatch.setitem(JOBS, name, Job(name, "What?", lambda given: {}, options))

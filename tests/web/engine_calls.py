@@ -1,4 +1,4 @@
-"""What a browser asks of the engine by the API: a sandbox, an action, the events so far."""
+"""API calls of a browser to the engine: a sandbox, an action, the events so far."""
 
 from typing import Any
 

@@ -11,7 +11,7 @@ from sandbox.control.interventions import Done
 from sandbox.control.questions import Question
 from sandbox.control.readings import Entries, LookedBack, Read, Reading, Refusal
 from sandbox.control.rights import Actor
-from sandbox.hosting.stretches import Line, Stretch
+from sandbox.hosting.repeatable_ranges import Line, Stretch
 from sandbox.journal.event_filter import FLOW_NAMES, EventFilter
 from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.changes import Changes
@@ -215,7 +215,9 @@ class FakePort:
         def work() -> Done:
             self._known(slug)
             if self.sandboxes[slug] != "live":
-                raise ActionRefused(503, "The sandbox is {state}.", "Wake it first.", state=self.sandboxes[slug])
+                raise ActionRefused(
+                    503, "The sandbox is {state}.", "Wake the sandbox first.", state=self.sandboxes[slug]
+                )
             self.intervened.append((slug, what.kind, str(by)))
             return Done(len(self.intervened), 5_000, 5_000, 3.0)
 
@@ -365,7 +367,7 @@ class FakePort:
 
     def _known(self, slug: str) -> str:
         if slug not in self.sandboxes and slug not in self.attached:
-            raise ActionRefused(404, "There is no sandbox {slug}.", slug=slug)
+            raise ActionRefused(404, "Sandbox {slug} does not exist.", slug=slug)
         return slug
 
     def _do(self, verb: str, work: Any) -> "Future[Any]":

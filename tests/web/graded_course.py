@@ -11,12 +11,12 @@ from django.test import Client
 from queueviz import engine
 from queueviz.courses import submissions
 from queueviz.models import Course, Submission
-from queueviz.runs import places
+from queueviz.runs import directories
 from sandbox.journal.events import Entry
 from sandbox.journal.segments import SegmentWriter
-from sandbox.pipeline.graded import TABLES, Piece, graded
-from sandbox.pipeline.results import Manifest, Table, publish
-from sandbox.pipeline.running import end_of
+from sandbox.pipeline.journal_grades import TABLES, Piece, graded
+from sandbox.pipeline.runs.results import Manifest, Table, publish
+from sandbox.pipeline.runs.runner import end_of
 from sandbox.queries.snapshot.lab import lab_row
 from sandbox.simulation.lab_player import Played
 from tests.web.courses import begun, joined
@@ -55,7 +55,7 @@ def write_journal(directory: Path, entries: list[Entry]) -> None:
 def leave_graded(course: Course, journals: dict[str, str]) -> None:
     """As the job leaves it."""
     parts = [graded(Piece(slug, Path(path), end_of(Path(path)) or 0)) for slug, path in sorted(journals.items())]
-    out = places.result_of("grading", course.slug)
+    out = directories.result_of("grading", course.slug)
     made: dict[str, Table] = {}
     for name, columns in TABLES.items():
         fields = [(field, KINDS[kind]) for field, kind in (column.split() for column in columns.split(", "))]

@@ -1,4 +1,4 @@
-"""What a page says, whatever lines its template has."""
+"""Text of a page, independent of its template's lines."""
 
 import re
 

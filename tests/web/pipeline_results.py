@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from queueviz.runs import places
-from sandbox.pipeline.results import Manifest, Table, publish
+from queueviz.runs import directories
+from sandbox.pipeline.runs.results import Manifest, Table, publish
 
 NUMBERS = {
     "queue_offset",
@@ -46,8 +46,8 @@ def leave(
     made_ms: int = 1_795_142_525_350,
     run: str = "r1",
 ) -> Path:
-    """What `run` found out; rows may leave out columns, which are null then."""
-    out = places.result_of(job, slug)
+    """Write a result of `run`; rows may omit columns, which are null then."""
+    out = directories.result_of(job, slug)
     out.mkdir(parents=True, exist_ok=True)
     made = {}
     for name, rows in tables.items():

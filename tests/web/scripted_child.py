@@ -10,7 +10,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from sandbox.pipeline.launch import Child
+from sandbox.pipeline.runs.launch import Child
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,7 +38,7 @@ class ScriptedChild(Child):
 def main() -> None:
     import orjson
 
-    from sandbox.pipeline.results import Manifest, Table, publish
+    from sandbox.pipeline.runs.results import Manifest, Table, publish
 
     def report(**said: object) -> None:
         sys.stdout.buffer.write(orjson.dumps(said, option=orjson.OPT_APPEND_NEWLINE))

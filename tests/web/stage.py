@@ -6,8 +6,8 @@ from typing import Any
 import orjson
 
 from queueviz.live.hub import Hub
-from queueviz.live.sight import Sight
 from queueviz.live.viewer import Viewer
+from queueviz.live.visible_parts import Sight
 from sandbox.control.limits import SocketLimits
 from sandbox.sim.loop import SimLoop
 from tests.web.fake_port import FakePort

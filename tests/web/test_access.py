@@ -1,4 +1,4 @@
-"""Who gets at which sandbox: sessions, accounts, tokens, links; and that there is one policy only."""
+"""Access to sandboxes by sessions, accounts, tokens and links; there is only one policy."""
 
 import ast
 from datetime import timedelta
@@ -13,7 +13,7 @@ from django.utils import timezone
 from queueviz.access import policy
 from queueviz.access.visitor import Visitor, bearer, digest
 from queueviz.models import Grant, Sandbox
-from queueviz.sandboxes import ownership, visitor_actions
+from queueviz.sandboxes import creation, ownership, visitor_actions
 from sandbox.control.actions import ChangeActor, CrashActor, SendMessages
 from sandbox.control.rights import VERBS
 from sandbox.kernel.errors import ActionRefused
@@ -31,12 +31,13 @@ MODEL_USERS = {
     "links/share_links.py",  # found by their secret alone
     "models.py",
     "pages/metrics.py",  # names of attached clusters, for who has the token of metrics or administers the server
+    "sandboxes/creation.py",
     "sandboxes/ownership.py",
 }
 
 
 def made_by(visitor: Visitor, port: FakePort) -> Sandbox:
-    return ownership.create(visitor, "orders").sandbox
+    return creation.create(visitor, "orders").sandbox
 
 
 def new_visitor() -> Visitor:
@@ -98,7 +99,7 @@ def test_an_editor_may_do_all_but_share(port: FakePort) -> None:
 
 @pytest.mark.parametrize("ended", [{"revoked_at": timedelta(0)}, {"expires_at": timedelta(seconds=-1)}])
 def test_an_ended_token_gives_nothing(port: FakePort, ended: dict[str, timedelta]) -> None:
-    made = ownership.create(new_visitor(), "orders")
+    made = creation.create(new_visitor(), "orders")
     holder = Visitor(token=made.token)
     assert policy.visit_at(holder, made.sandbox.slug, "share").role == "owner"
     Grant.objects.update(**{name: timezone.now() + shift for name, shift in ended.items()})
@@ -144,7 +145,7 @@ def test_an_expired_sandbox_is_its_owner_s_alone_until_he_comes_back(port: FakeP
 
 
 def test_a_program_s_action_counts_as_a_visit(port: FakePort) -> None:
-    made = ownership.create(new_visitor(), "orders")
+    made = creation.create(new_visitor(), "orders")
     long_ago = timezone.now() - timedelta(hours=20)
     Sandbox.objects.update(visited_at=long_ago, expires_at=long_ago + policy.ANONYMOUS_LIFE)
     visitor_actions.act(Visitor(token=made.token), made.sandbox.slug, {"action": "CrashActor", "actor": "A"})
@@ -238,8 +239,8 @@ def test_a_bearer_header_gives_its_token(header: str, token: str | None) -> None
 OF_COURSES = {
     "courses/submissions.py": {"Grant", "Sandbox"},
     "courses/teaching.py": {"Grant"},
-    "courses/belongings.py": {"AuditRecord", "Sandbox"},
-    "courses/forgetting.py": {"AuditRecord", "Sandbox"},
+    "courses/student_records.py": {"AuditRecord", "Sandbox"},
+    "courses/deletion.py": {"AuditRecord", "Sandbox"},
 }
 
 
@@ -263,7 +264,7 @@ def test_nothing_but_access_touches_the_rows() -> None:
 
 
 def _models(path: Path) -> set[str]:
-    """Of `queueviz.models`, what is used for more than a type; `*` where that is all of it."""
+    """Return the names of `queueviz.models` that are used for more than a type; `*` if all of it."""
     tree = ast.parse(path.read_text())
     imports = {
         name.name

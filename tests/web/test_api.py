@@ -393,4 +393,4 @@ def test_another_method_is_refused_with_a_sentence(visitor: Client) -> None:
     answer = visitor.get("/api/sandboxes")
     assert answer.status_code == 405
     assert answer.headers["Allow"] == "POST"
-    assert answer.json() == {"error": "GET is not possible here.", "hint": "Possible: POST."}
+    assert answer.json() == {"error": "GET is not allowed here.", "hint": "Allowed: POST."}

@@ -1,4 +1,4 @@
-"""Who may look at an attached cluster and who may reset: one policy for pages, actions, API and socket."""
+"""Viewers and operators of an attached cluster: one policy for pages, actions, API and socket."""
 
 from typing import Any
 

@@ -51,12 +51,12 @@ def test_addresses_of_name_servers(servers: str) -> None:
         (";;", "at least one"),
         ("10.0.0.1", "no port"),
         (":9876", "no port"),
-        ("10.0.0.1:0", "no port: a number"),
-        ("10.0.0.1:65536", "no port: a number"),
-        ("10.0.0.1:x", "no port: a number"),
-        ("300.0.0.1:9876", "no host name"),
-        ("http://ns:9876", "no host name"),
-        ("-ns:9876", "no host name"),
+        ("10.0.0.1:0", "is not a port. Use a number"),
+        ("10.0.0.1:65536", "is not a port. Use a number"),
+        ("10.0.0.1:x", "is not a port. Use a number"),
+        ("300.0.0.1:9876", "is not a host name"),
+        ("http://ns:9876", "is not a host name"),
+        ("-ns:9876", "is not a host name"),
         ("ns:9876;ns:9876", "twice"),
         (";".join(f"ns-{n}:1" for n in range(9)), "At most 8"),
     ],
@@ -77,10 +77,10 @@ def test_the_form_says_what_is_wrong(admin: Client, monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("QUEUEVIZ_ACL_PROD", raising=False)
     assert "lower case" in complaint(admin, name="Prod!")
     assert "no port" in complaint(admin, name_servers="10.0.0.1")
-    assert "go together" in complaint(admin, access_key="ak")
+    assert "Set the access key and its secret key variable together" in complaint(admin, access_key="ak")
     assert "not the secret itself" in complaint(admin, access_key="ak", secret_variable="hunter2")
     assert "not the secret itself" in complaint(admin, access_key="ak", secret_variable="QUEUEVIZ_SECRET_KEY")
-    assert "without that variable" in complaint(admin, access_key="ak", secret_variable="QUEUEVIZ_ACL_PROD")
+    assert "without this variable" in complaint(admin, access_key="ak", secret_variable="QUEUEVIZ_ACL_PROD")
     assert not Cluster.objects.exists()
 
 

@@ -34,11 +34,11 @@ class Played:
         self._post(f"/api/sandboxes/{self.slug}/actions", fields)
 
     def inside(self) -> dict[str, Any]:
-        """What the sandbox says of itself."""
+        """Return the sandbox's own values."""
         return dict(self.owner.get(f"/api/sandboxes/{self.slug}").json())
 
     def outside(self) -> dict[str, Any]:
-        """What is known of the cluster."""
+        """The known state of the cluster."""
         return dict(self.operator.get("/api/clusters/prod").json())
 
 

@@ -18,7 +18,7 @@ CHANGING = ("burst", "producer", "consumer", "slow", "strategy", "fault", "topic
 
 @pytest.fixture
 def page(port: FakePort) -> Client:
-    """Of an operator, who may do all that can be done there."""
+    """The page of an operator, who has every right there."""
     operator = account("ada")
     cluster(audience="everyone", title="Production", operators=(operator,))
     return browser_of(operator)
@@ -100,7 +100,7 @@ def test_a_sandbox_is_still_offered_all_of_it(visitor: Client, mine: str) -> Non
 def test_it_says_which_release_it_is_and_how_old_the_picture_is(page: Client) -> None:
     shown = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", text(page)))
     assert "RocketMQ 4.9.7" in shown
-    assert "asked 2.0 s ago" in shown
+    assert "polled 2.0 s ago" in shown
     assert "Wall clock, UTC" in text(page)
 
 
@@ -144,7 +144,7 @@ def test_what_is_unknown_is_a_dash_with_a_reason_and_no_nought(page: Client, por
     shown = text(page)
     for figure in ("lag", "risk", "again"):
         assert re.search(rf'id="k-{figure}">–', shown), figure
-    assert "unknown, not nought" in shown
+    assert "means unknown, not zero" in shown
     twin = text(page, "part/board/")
     cells = re.findall(r"<td[^>]*>([^<]*)</td>", twin)
     assert cells[1:5] == ["0", "5", "–", "–"]
@@ -159,7 +159,7 @@ def test_a_group_without_members_had_perhaps_some(page: Client, port: FakePort) 
     port.show(
         "board/k.prod/order-svc/orders", {"header": {}, "queues": {"broker-a:0": {"max": "9"}}, "members": {}}, seq=1
     )
-    assert "No broker names a member of this group now." in text(page)
+    assert "No broker reports a member of this group." in text(page)
     assert "No consumer yet" not in text(page)
 
 
@@ -168,11 +168,11 @@ def test_a_viewer_sees_the_reset_with_the_reason_why_not(page: Client, port: Fak
         "board/k.prod/order-svc/orders", {"header": {}, "queues": {"broker-a:0": {"max": "9"}}, "members": {}}, seq=1
     )
     shown = text(Client(), "reset/")
-    assert "Only the operators of this cluster may do this." in shown
+    assert "Only operators of this cluster can do this." in shown
     assert re.search(r'<button class="btn primary" id="rs-go"[^>]*disabled[^>]*data-forbidden', shown)
     allowed = text(page, "reset/")
     assert "data-forbidden" not in allowed
-    assert "A real cluster. Type" in allowed
+    assert "This is a real cluster. To confirm, type" in allowed
 
 
 def test_the_first_page_lists_the_clusters_someone_may_look_at(page: Client) -> None:
@@ -226,7 +226,7 @@ def test_a_dead_master_is_said_everywhere_with_the_time_of_its_last_answer(page:
         seq=1,
     )
     shown = text(page)
-    assert "1 of 2 queues known now" in shown
+    assert "1 of 2 queues known" in shown
     ages = dict(re.findall(r'data-queue="(broker-.:0)".*?class="age">([^<]*)<', shown, re.DOTALL))
     assert ages == {"broker-a:0": "", "broker-b:0": "as of 11:07:08"}
     assert text(page, "part/board/").count("as of 11:07:08") == 1

@@ -89,7 +89,7 @@ def test_the_attempt_of_someone_who_may_not_is_kept_but_not_without_end(operator
         assert reset(anonymous).status_code == 403
     assert port.acted == []
     assert [(what, details["why"]) for what, details in records()] == 3 * [
-        ("reset-refused", "Only the operators of this cluster may do this.")
+        ("reset-refused", "Only operators of this cluster can do this.")
     ]
     assert {row.who for row in AuditRecord.objects.all()} == {"eve"}
     cluster_resets.ATTEMPTS.forget()
@@ -136,12 +136,12 @@ def test_an_answer_that_never_comes_is_no_invitation_to_try_again(
     port.silent.add("act")
     answer = reset(operator)
     assert answer.status_code == 504
-    assert b"or not" in answer.content
+    assert b"may or may not be reset" in answer.content
     assert [what for what, _ in records()] == ["reset", "reset-unknown"]
 
 
 def done(port: FakePort, number: int, group: str = "order-svc", topic: str = "orders") -> str:
-    """What the journal will say of the next action, which is the `number`th."""
+    """Return the journal's fact of the next action, which is the `number`th."""
     seq = 18_430 + number
     rows = [[f"{topic}/broker-a/0", "15291", "15000"], [f"{topic}/broker-a/1", "-1", "7"]]
     port.rows.append(
@@ -198,13 +198,13 @@ def test_a_reset_is_undone_once_and_only_the_newest(operator: Client, port: Fake
     reset(operator), reset(operator)
     answer = undo(operator, first)
     assert answer.status_code == 409
-    assert b"order-svc was reset again on orders since." in answer.content
+    assert b"The offsets of order-svc were reset again on orders after this reset." in answer.content
     assert undo(operator, second).status_code == 204
     again = undo(operator, second)
     assert again.status_code == 409
-    assert b"This reset was undone already." in again.content
+    assert b"This reset is already undone." in again.content
     assert undo(operator, first).status_code == 409
-    assert b"There is no reset r7 to undo." in undo(operator, "r7").content
+    assert b"Offset reset r7 cannot be undone: not found." in undo(operator, "r7").content
     assert len(port.acted) == 3
 
 
@@ -253,10 +253,10 @@ def test_the_preview_says_when_another_way_is_taken(operator: Client, port: Fake
         "selected": True,
     }
     instead = {
-        "message": "Live, broker broker-a (4.9.7) can tell members a point in time or the latest only, so this "
-        "is done offline.",
-        "pattern": "Live, broker {broker} ({version}) can tell members a point in time or the latest only, so "
-        "this is done offline.",
+        "message": "In an online reset, broker broker-a (4.9.7) supports only a point in time or the latest offset. "
+        "This reset is done offline.",
+        "pattern": "In an online reset, broker {broker} ({version}) supports only a point in time "
+        "or the latest offset. This reset is done offline.",
         "hint": "",
         "values": {"broker": "broker-a", "version": "4.9.7"},
     }
@@ -281,7 +281,7 @@ def test_the_preview_says_when_another_way_is_taken(operator: Client, port: Fake
         "histogram": [],
     }
     said = operator.get("/k/prod/ask/plan-reset/?group=order-svc&topic=orders&target=earliest").content.decode()
-    assert "broker-a (4.9.7) can tell members a point in time or the latest only" in said
+    assert "broker-a (4.9.7) supports only a point in time or the latest offset" in said
     assert '<dd class="num">–</dd>' in said, "how long catching up takes is unknown"
     assert ">+1\u2009227<" in said
 

@@ -77,14 +77,14 @@ def plain(html: str) -> str:
 
 def test_before_the_first_result_it_says_what_it_would_show_and_offers_the_run(visitor: Client, mine: str) -> None:
     seen = page(visitor, mine)
-    assert "The audit joins every stored message with what became of it" in seen
-    assert "Compute it" in seen
+    assert "The audit shows the outcome of each stored message" in seen
+    assert "Compute" in seen
     assert 'name="job" value="delivery_audit"' in seen
 
 
 def test_a_visitor_without_rights_may_read_it_and_not_start_it(visitor: Client, anonymous: Client, mine: str) -> None:
     leave("delivery_audit", mine, TABLES)
-    assert re.search(r"<button[^>]* disabled[^>]*>Compute again", page(anonymous, mine))
+    assert re.search(r"<button[^>]* disabled[^>]*>Recompute", page(anonymous, mine))
 
 
 def test_every_count_leads_to_its_messages_and_to_an_event(visitor: Client, mine: str) -> None:
@@ -110,7 +110,7 @@ def test_it_says_up_to_which_event_it_is_true_and_what_has_come_since(visitor: C
     leave("delivery_audit", mine, TABLES, true_to=18_390)
     seen = page(visitor, mine)
     assert "computed up to event #18\u2009390" in plain(seen)
-    assert "12 events have been written since." in seen, "the sandbox's newest event is 18 402"
+    assert "12 events have been recorded since." in seen, "the sandbox's newest event is 18 402"
     leave("delivery_audit", mine, TABLES, true_to=None, run="r2")
     assert "up to event" not in page(visitor, mine)
 
@@ -142,7 +142,7 @@ def test_order_breaks_name_key_and_both_offsets(visitor: Client, mine: str) -> N
     of_key = plain(page(visitor, mine, "?verdict=out_of_order&cause=key").split('id="messages"')[1])
     assert "order-1" in of_key
     assert "whole queue" not in of_key
-    assert "of one queue 1" in plain(page(visitor, mine))
+    assert "per queue 1" in plain(page(visitor, mine))
 
 
 def test_what_no_one_knows_is_a_dash_and_never_a_zero(visitor: Client, mine: str) -> None:
@@ -158,7 +158,7 @@ def test_a_line_that_is_not_there_falls_back_on_the_first(visitor: Client, mine:
 
 def test_a_result_without_any_message_says_so(visitor: Client, mine: str) -> None:
     leave("delivery_audit", mine, {"summary": [], "messages": [], "order_breaks": []})
-    assert "No group has anything to account for" in page(visitor, mine)
+    assert "Nothing to audit" in page(visitor, mine)
 
 
 def test_no_more_messages_are_read_than_are_shown(visitor: Client, mine: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +176,7 @@ def test_too_many_messages_are_counted_and_not_drawn(
     assert "vstrips" in page(visitor, mine)
     monkeypatch.setattr(audit, "DRAWN_MESSAGES", 15_049)
     seen = page(visitor, mine)
-    assert "Too many messages to draw one by one" in seen
+    assert "Too many messages to draw individually" in seen
     assert "vstrips" not in seen
 
 

@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 from django.test import Client
 
 from queueviz.boards.page import Place
-from queueviz.boards.side import side_queues
+from queueviz.boards.retry_queues import side_queues
 from tests.web.engine_calls import HTMX, start
 
 
@@ -34,15 +34,15 @@ def test_while_a_master_is_down_redelivered_on_crash_says_whose_offsets_it_is_co
     said = Template("{% load strips %}{{ header|risk_words }}")
     assert said.render(Context({"header": {"redelivered_notes": []}})) == ""
     assert html.unescape(said.render(Context({"header": {"redelivered_notes": ["slave", "unknown"]}}))) == (
-        "from the slave's offsets; without the queues of a master that is down"
+        "from the slave's offsets; excluding queues of a master that is down"
     )
 
 
 def test_a_crash_of_which_nothing_is_known_is_not_called_harmless() -> None:
     plan = {"again": 0, "queues": [], "notes": ["unknown"]}
     page = render_to_string("queueviz/partials/ask_plan_crash.html", {"answer": plan})
-    assert "what would come twice from its queues is not known" in page
-    assert "Nothing would come twice" not in page
+    assert "redeliveries from its queues are unknown" in page
+    assert "No messages would be redelivered" not in page
 
 
 @pytest.mark.django_db(transaction=True)

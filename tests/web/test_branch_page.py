@@ -40,7 +40,7 @@ def test_the_button_makes_a_branch_that_names_its_parent(visitor: Client, mine: 
     made = Sandbox.objects.get(branch_of=mine)
     assert (answer.status_code, answer["Location"]) == (302, f"/s/{made.slug}/branching/")
     assert (made.branch_at, made.template, port.branched[0].changes) == (8, "orders", {7: None})
-    assert b"executed again up to event" in visitor.get(f"/s/{made.slug}/branching/").content
+    assert b"re-executed up to event" in visitor.get(f"/s/{made.slug}/branching/").content
     port.sandboxes[made.slug] = "live"
     answer = visitor.get(f"/s/{made.slug}/branching/", headers={"HX-Request": "true"})
     assert answer["HX-Redirect"] == f"/s/{made.slug}/"
@@ -95,11 +95,11 @@ def test_a_branch_that_is_cancelled_leaves_nothing(visitor: Client, mine: str) -
 
 def test_what_the_engine_refuses_leaves_no_row_and_a_sentence(visitor: Client, mine: str, port: FakePort) -> None:
     port.refuse["branch"] = ActionRefused(
-        409, "At event {seq} this run cannot be executed again.", "Branch before it.", seq=8
+        409, "At event {seq} this run cannot be replayed.", "Branch before it.", seq=8
     )
     answer = visitor.post(f"/s/{mine}/branch/", {"at": "8"})
     assert (answer.status_code, Sandbox.objects.filter(branch_of=mine).count()) == (409, 0)
-    assert b"At event 8 this run cannot be executed again." in answer.content
+    assert b"At event 8 this run cannot be replayed." in answer.content
 
 
 @pytest.mark.parametrize("at", ["", "x", "-1", "\u0663", "9" * 19])

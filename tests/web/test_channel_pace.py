@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from queueviz.live.channel import Channel
-from queueviz.live.figures import Figures
+from queueviz.live.socket_costs import Figures
 from queueviz.live.viewer import Viewer, Watch
 from sandbox.control.channel_names import KINDS
 from sandbox.control.limits import SocketLimits

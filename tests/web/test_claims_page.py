@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from queueviz.links import reruns
-from queueviz.pages import claims
+from queueviz.pages import claim_tests
 from sandbox.control.actions import CrashActor
 from sandbox.simulation.claims import CLAIMS
 from tests.web.fake_port import FakePort
@@ -41,26 +41,26 @@ def shown(visitor: Client, slug: str, result: dict[str, Any] | None, state: str 
 
 
 def test_every_claim_has_words() -> None:
-    assert set(claims.CLAIMS) == set(claims.CASES) == set(CLAIMS)
+    assert set(claim_tests.CLAIMS) == set(claim_tests.CASES) == set(CLAIMS)
 
 
 def test_a_claim_that_falls_is_shown_with_its_shortest_run(visitor: Client, mine: str) -> None:
     page = shown(visitor, mine, FALLEN)
     assert "contradicted in 197 of 200 runs" in page
     assert "median 7, 90 % between 3 and 12 of 200 runs" in page
-    assert "orders/broker-a/2 @24: A had finished it, B got it again" in page
+    assert "orders/broker-a/2 @24: A finished the message, B received it again" in page
     assert "seed 4" in page
     assert "CrashActor" in page
 
 
 def test_a_claim_that_held_says_of_how_many_cases(visitor: Client, mine: str) -> None:
-    assert "Held in all 200 runs; 900 cases" in shown(visitor, mine, HELD)
-    assert "nothing in these runs could contradict it" in shown(visitor, mine, {**HELD, "looked_at": 0})
+    assert "The claim held in all 200 runs; 900 cases" in shown(visitor, mine, HELD)
+    assert "no case in these runs could contradict it" in shown(visitor, mine, {**HELD, "looked_at": 0})
 
 
 def test_one_that_runs_shows_how_far_it_is_and_can_be_cancelled(visitor: Client, mine: str) -> None:
     assert "<progress" in shown(visitor, mine, None, "running")
-    assert "It was cancelled." in shown(visitor, mine, None, "cancelled")
+    assert "The run was cancelled." in shown(visitor, mine, None, "cancelled")
 
 
 def test_choosing_one_begins_a_play_of_this_sandbox(

@@ -50,7 +50,7 @@ def test_unknown_is_an_en_dash() -> None:
 def test_a_client_no_one_knows_gets_a_sentence(visitor: Client, mine: str, port: FakePort) -> None:
     page = visitor.get(f"/s/{mine}/clients/nobody/")
     assert page.status_code == 200
-    assert b"No client of this name is here" in page.content
+    assert b"No client here has this name" in page.content
 
 
 def test_the_channel_of_a_client_is_asked_for_by_its_id(visitor: Client, mine: str, port: FakePort) -> None:
@@ -79,6 +79,6 @@ def test_the_page_of_a_member_shows_its_steps_timers_and_queues(living: tuple[Cl
 def test_the_page_of_a_producer_shows_its_choice(living: tuple[Client, str]) -> None:
     client, slug = living
     text = client.get(f"/s/{slug}/clients/till/").content.decode()
-    for said in ("hash of the key", "Attempts repeated", "4\u2009096"):
+    for said in ("key hash", "Repeated attempts", "4\u2009096"):
         assert said in text, said
-    assert "Queues it owns" not in text
+    assert "Held queues" not in text

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queueviz.boards.compared import instead_of, lines_of
+from queueviz.boards.run_comparison import instead_of, lines_of
 from queueviz.links import reruns
 from queueviz.pages import compare
 from tests.web.fake_port import FakePort
@@ -53,8 +53,8 @@ def test_the_table_says_what_is_worse_and_leaves_open_what_is_not_known() -> Non
     }
     again, lost, wait, lag = lines_of(sides)
     assert (again.before, again.after, again.difference, again.worse) == ("0", "7", "+7", 1)
-    assert (lost.difference, lost.why) == ("0", "nothing in either run")
-    assert wait.why == "t/b/0: B was refused while A held it"
+    assert (lost.difference, lost.why) == ("0", "none in either run")
+    assert wait.why == "t/b/0: B was refused the lock while A held it"
     assert (lag.after, lag.difference, lag.worse) == ("–", "–", 0)
 
 
@@ -67,7 +67,7 @@ def test_a_play_that_is_cancelled_ends_its_process(
     play = reruns.find(mine, address.split("/")[-2])
     play.over.wait(20)
     assert play.state == "failed"
-    assert b"It was not played to its end." in visitor.get(address).content
+    assert b"The run did not finish." in visitor.get(address).content
     endless = reruns.Play(mine, "test", ["http.server", "0", "--bind", "127.0.0.1"], {})
     reruns.begin(endless)
     assert b"<progress" in visitor.get(f"/s/{mine}/compare/{endless.id}/").content

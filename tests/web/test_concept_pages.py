@@ -1,4 +1,4 @@
-"""What the articles draw as boxes, found on the pages and in the JSON of a running sandbox."""
+"""Diagrams of the articles on the pages and in the JSON of a running sandbox."""
 
 import re
 from typing import Any

@@ -133,8 +133,8 @@ def test_clients_and_refusals_are_reported_in_words(visitor: Client, connected: 
     clients = said(text.split('data-list="clients"')[1].split("</tbody>")[0])
     assert "CPP 4.1.0-SNAPSHOT readers 127.0.0.1:40001" in clients
     refused = said(text.split('data-list="refused"')[1].split("</ul>")[0])
-    assert "127.0.0.1:40002 bytes that are no frame frame of 1195725856 bytes" in refused
-    assert "HTTP, or RocketMQ 5" in refused
+    assert "127.0.0.1:40002 bytes that are not a frame frame of 1195725856 bytes" in refused
+    assert "HTTP and RocketMQ 5" in refused
     assert "too many connections 1 32 3" in said(text.split('data-list="counts"')[1].split("</tbody>")[0])
 
 
@@ -150,12 +150,12 @@ def test_a_refusal_names_the_request_at_which_it_happened(visitor: Client, conne
         "reason": "idle",
         "request_code": 34,
         "request": "HEART_BEAT",
-        "remark": "silent for too long",
+        "remark": "no traffic for too long",
     }
     port.boards[f"connect/{connected}"] = Reading(6, AT_MS + 1_000, 1, "7f3a", data(refused={"0": row}))
     refused = said(page(visitor, connected).split('data-list="refused"')[1].split("</ul>")[0])
-    assert "silent for too long at the request HEART_BEAT" in refused
-    assert "Nothing went either way for 120 s." in refused
+    assert "no traffic for too long at the request HEART_BEAT" in refused
+    assert "No traffic in either direction for 120 s." in refused
 
 
 def test_of_a_sleeping_sandbox_there_is_the_address_and_a_closed_port(
@@ -164,7 +164,7 @@ def test_of_a_sleeping_sandbox_there_is_the_address_and_a_closed_port(
     text = page(visitor, mine)
     assert '<code class="mono" id="servers">127.0.0.1:1</code>' in text
     assert "Open the port" in text
-    assert "Nobody has connected yet" in text
+    assert "No client has connected yet" in text
 
 
 @pytest.mark.parametrize(("operation", "verb"), [("listen", "open_listener"), ("unlisten", "close_listener")])
@@ -178,10 +178,10 @@ def test_the_owner_opens_and_closes_and_that_is_kept_on_record(
 
 def test_a_port_that_is_taken_is_said_on_the_page(visitor: Client, mine: str, port: FakePort) -> None:
     port.refuse["open_listener"] = ActionRefused(
-        409, "Port {port} of this machine is taken by another program: {why}.", "End it.", port="20000", why="in use"
+        409, "Port {port} of this machine is used by another program: {why}.", "End it.", port="20000", why="in use"
     )
     text = visitor.post(f"/s/{mine}/keep/listen/").content.decode()
-    assert "Port 20000 of this machine is taken by another program: in use." in text
+    assert "Port 20000 of this machine is used by another program: in use." in text
     assert not AuditRecord.objects.filter(slug=mine, what="listen").exists()
 
 
@@ -224,16 +224,16 @@ def test_keys_are_shown_once_and_the_secret_is_nowhere_else(visitor: Client, min
 def test_keys_that_must_stay_are_said_on_the_page(visitor: Client, mine: str, port: FakePort) -> None:
     port.refuse["set_keys"] = ActionRefused(
         409,
-        "{address} is open to other machines, and nobody has to sign.",
-        "Make access keys first: only 127.0.0.1 can be open without them.",
+        "{address} is open to other machines without authentication.",
+        "Create access keys first. Without them, only 127.0.0.1 can be open.",
         address="192.168.1.5:20000",
     )
     text = visitor.post(f"/s/{mine}/keep/no-keys/").content.decode()
-    assert "192.168.1.5:20000 is open to other machines, and nobody has to sign." in text
+    assert "192.168.1.5:20000 is open to other machines without authentication." in text
 
 
 def test_who_only_watches_makes_no_keys(anonymous: Client, connected: str) -> None:
-    assert "Make access keys" not in page(anonymous, connected)
+    assert "Create access keys" not in page(anonymous, connected)
     assert anonymous.post(f"/s/{connected}/keep/keys/").status_code == 403
     assert anonymous.post(f"/api/sandboxes/{connected}/keys", content_type="application/json").status_code == 403
 
@@ -247,7 +247,7 @@ def test_before_a_port_opens_it_says_that_the_run_cannot_be_repeated_from_there(
     listener = {**LISTENER, "open": is_open, "repeatable": repeatable}
     port.boards[f"connect/{mine}"] = Reading(5, AT_MS, 1, "7f3a", data(listener=listener))
     assert (
-        "runs on the machine's time, and its run cannot be repeated" in said(page(visitor, mine)).replace("&#x27;", "'")
+        "it runs on machine time, and the run is not reproducible" in said(page(visitor, mine)).replace("&#x27;", "'")
     ) is said_it
 
 
@@ -265,7 +265,7 @@ def test_where_keys_are_wanted_the_lines_of_code_sign(visitor: Client, mine: str
     listener = {**LISTENER, "access_key": "qv-0123456789abcdef"}
     port.boards[f"connect/{mine}"] = Reading(5, AT_MS, 1, "7f3a", data(listener=listener))
     text = page(visitor, mine)
-    assert "Make new keys" in text
+    assert "Create new keys" in text
     for signs in ("AclClientRPCHook", "set_session_credentials", "primitive.Credentials{", "accessKey:"):
         assert signs in text
     assert not any("qv-" in snippet.code for snippet in snippets(["127.0.0.1:20000"], "orders", "readers"))
@@ -273,4 +273,4 @@ def test_where_keys_are_wanted_the_lines_of_code_sign(visitor: Client, mine: str
 
 def test_a_request_that_was_not_allowed_says_why_in_plain_words(visitor: Client, connected: str) -> None:
     text = said(page(visitor, connected))
-    assert "2 its secret key is not the one that belongs to the access key" in text
+    assert "2 the client&#x27;s secret key does not match the access key" in text

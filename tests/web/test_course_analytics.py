@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from queueviz.models import Course
-from queueviz.runs import places
+from queueviz.runs import directories
 from tests.web.analytics_results import TABLES, leave_analytics
 from tests.web.clusters import account, browser_of
 from tests.web.courses import LAB, course_of, joined
@@ -18,7 +18,7 @@ course = course_of(LAB)
 
 
 def result(course: Course) -> Path:
-    return places.result_of("class_analytics", course.slug)
+    return directories.result_of("class_analytics", course.slug)
 
 
 def page_of(browser: Client, course: Course) -> str:
@@ -43,7 +43,13 @@ def test_each_question_has_bars_and_a_table_with_the_same_numbers(course: Course
         "dead_ends": (["4.2"], [2]),
     }
     assert page.count('role="img"') == page.count("<details>") == 5
-    for said in ("<td>1.5</td><td>4.0</td>", "You wrote 0.", "Look again.", "Do and see", "Highest: 4.1 with 1.5."):
+    for said in (
+        "<td>1.5</td><td>4.0</td>",
+        "You wrote 0.",
+        "Look again.",
+        "Act and observe",
+        "Highest: 4.1 with 1.5.",
+    ):
         assert said in page
     assert "<b>0</b>" not in page
 
@@ -51,7 +57,7 @@ def test_each_question_has_bars_and_a_table_with_the_same_numbers(course: Course
 def test_labs_that_the_course_has_not_are_left_out(course: Course, teacher: Client) -> None:
     leave_analytics(result(course), {**TABLES, "mistakes": [], "dead_ends": [], "predictions": []})
     page = page_of(teacher, course)
-    assert page.count("There is none.") == 3
+    assert page.count("No data.") == 3
     assert ">9<" not in page
 
 

@@ -5,11 +5,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from queueviz.courses import deadlines, joining
-from queueviz.models import Course, Enrolment, Submission
+from queueviz.models import Course, Enrolment, Grade, Submission
 from tests.web.clusters import account, browser_of
 from tests.web.courses import course_of
 from tests.web.engine_calls import HTMX, events
@@ -59,7 +61,7 @@ def answers(browser: Client, lab: str) -> list[str]:
 
 
 def other_device(browser: Client, course: Course) -> Client:
-    """By the personal link, which is on the course's page."""
+    """Open the course on another device by the personal link of the course's page."""
     secret = browser.session["seats"][course.slug]
     there = Client()
     assert there.post(f"/seat/{secret}/")["Location"] == f"/c/{course.slug}/"
@@ -70,6 +72,17 @@ def due(course: Course, ago: timedelta, joined_ago: timedelta, factor: float = 1
     now = timezone.now()
     Course.objects.filter(pk=course.pk).update(due_at=now - ago)
     Enrolment.objects.filter(course=course).update(joined_at=now - joined_ago, time_factor=factor)
+
+
+def test_opening_a_lab_saves_no_progress_and_its_panel_does(student: Client, lab: str) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        assert student.get(lab).status_code == 200
+    written = [query["sql"] for query in queries if query["sql"].startswith(("INSERT", "UPDATE"))]
+    assert not [sql for sql in written if "grade" in sql or "submission" in sql], written
+    assert not Grade.objects.exists()
+    panel = student.post(f"{lab}progress/")
+    assert 'name="key"' in panel.content.decode()
+    assert Grade.objects.get().submission == Submission.objects.get()
 
 
 def test_the_form_names_each_answer_by_a_key_and_its_attempt(student: Client, lab: str) -> None:
@@ -101,7 +114,7 @@ def test_another_device_goes_on_at_the_same_step(course: Course, student: Client
 def test_the_same_key_with_another_answer_is_refused(student: Client, lab: str) -> None:
     answer(student, lab)
     status, panel = answer(student, lab, value="3")
-    assert (status, "Another answer was received with this key." in panel) == (409, True)
+    assert (status, "Another answer with this key was already received." in panel) == (409, True)
     assert answers(student, lab) == ["k1"]
 
 
@@ -147,7 +160,7 @@ def test_the_teacher_may_act_after_the_date_but_not_answer(course: Course, teach
     assert acted.status_code == 204
     status, said = answer(teacher, lab)
     assert status == 403
-    assert "Answers and hints are the student's own." in said
+    assert "Answers and hints belong to the student." in said
 
 
 def test_sixty_joins_from_one_address_in_half_a_minute_are_admitted_and_a_flood_is_not(

@@ -10,7 +10,7 @@ from queueviz.access import policy
 from queueviz.access.visitor import Visitor
 from queueviz.courses import retention
 from queueviz.models import Course, Enrolment, Sandbox
-from queueviz.sandboxes import ownership
+from queueviz.sandboxes import creation
 from sandbox.kernel.errors import EngineBusy
 from tests.web.courses import LAB, begun, course_of, joined
 from tests.web.fake_port import FakePort
@@ -57,7 +57,7 @@ def test_a_sandbox_of_a_course_has_no_end_of_its_own(course: Course) -> None:
     sandbox.refresh_from_db()
     assert sandbox.expires_at is None
     assert sandbox.visited_at > timezone.now() - DAY
-    other = ownership.create(Visitor(session={}), "empty").sandbox
+    other = creation.create(Visitor(session={}), "empty").sandbox
     assert other.expires_at is not None
     assert other.expires_at <= timezone.now() + policy.ANONYMOUS_LIFE
 
@@ -66,9 +66,9 @@ def test_what_is_over_goes_a_few_students_at_a_time_when_room_is_asked_for(cours
     for _ in range(3):
         begun(course, joined(course))
     Course.objects.update(due_at=timezone.now() - 91 * DAY)
-    ownership.create(Visitor(session={}), "empty")
+    creation.create(Visitor(session={}), "empty")
     assert Enrolment.objects.count() == 3 - retention.SWEPT_STUDENTS
-    ownership.create(Visitor(session={}), "empty")
+    creation.create(Visitor(session={}), "empty")
     assert (Course.objects.count(), Enrolment.objects.count()) == (0, 0)
     assert Sandbox.objects.filter(course__isnull=False).count() == 0
     assert len(port.sandboxes) == 2, "those that were just made"
@@ -78,9 +78,9 @@ def test_a_sweep_that_fails_does_not_refuse_a_visitor_and_is_tried_again(course:
     begun(course, joined(course))
     Course.objects.update(due_at=timezone.now() - 91 * DAY)
     port.refuse["delete"] = EngineBusy("The engine did not answer in time.")
-    ownership.create(Visitor(session={}), "empty")
+    creation.create(Visitor(session={}), "empty")
     assert Course.objects.count() == 1
-    ownership.create(Visitor(session={}), "empty")
+    creation.create(Visitor(session={}), "empty")
     assert Course.objects.count() == 0
 
 
@@ -88,9 +88,9 @@ def test_the_teacher_sees_the_date_and_cannot_choose_one_that_deletes_at_once(co
     good = {"title": "New", "labs": LAB, "most_students": "30", "feedback": "at_once"}
     day = (course.created_at + 90 * DAY).strftime("%Y-%m-%d")
     page = f"/c/{course.slug}/"
-    assert f"Kept until {day}, 90 days after the last visit" in teacher.get(page).content.decode()
+    assert f"The course is kept until {day}, 90 days after the last visit" in teacher.get(page).content.decode()
     refused = teacher.post(f"/c/{course.slug}/change/", good | {"due_at": "2020-01-01T10:00"})
     assert refused.status_code == 422
-    assert "A course is deleted 90 days after its date." in refused.content.decode()
+    assert "A course is deleted 90 days after its due date." in refused.content.decode()
     assert teacher.post(f"/c/{course.slug}/change/", good | {"due_at": "2030-01-01T10:00"}).status_code == 302
-    assert "Kept until 2030-04-01, 90 days after it is due" in teacher.get(page).content.decode()
+    assert "The course is kept until 2030-04-01, 90 days after the due date" in teacher.get(page).content.decode()

@@ -58,7 +58,7 @@ def test_a_code_that_is_no_course_s_or_is_closed_is_refused_alike(course: Course
     for tried in (code, "ZZZZZZ", ""):
         answer = Client().post("/join/", {"code": tried})
         assert answer.status_code == 404
-        assert "It has six letters: look at it again." in answer.content.decode()
+        assert "A code has six letters: check the code that you entered." in answer.content.decode()
     teacher.post(f"/c/{course.slug}/lobby/", {"state": "open"})
     course.refresh_from_db()
     assert course.code not in (None, code)

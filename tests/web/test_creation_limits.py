@@ -1,4 +1,4 @@
-"""How many sandboxes are started within an hour: by a visitor, from an address, and by the members of a course."""
+"""Limits of started sandboxes per hour: per visitor, per address, and per course."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -64,7 +64,7 @@ def test_the_refusal_says_in_how_many_minutes_it_is_possible_again(
     assert page.status_code == 429
     text = page.content.decode()
     assert "You started 2 sandboxes within an hour." in text
-    assert "The next one is possible in 48 min, or at once with an account." in text
+    assert "You can start the next one in 48 min, or now if you sign in." in text
     made_before(60.1)
     assert starts(browser).status_code == 302
 
@@ -75,11 +75,11 @@ def test_without_cookies_the_address_counts(port: FakePort, monkeypatch: pytest.
     made_before(59.5)
     refused = Client().post("/api/sandboxes", {"template": "empty"}, "application/json").json()
     assert refused == {
-        "error": "4 sandboxes were started from your address within an hour.",
-        "hint": "The next one is possible in 1 min, or at once with an account.",
+        "error": "Your address started 4 sandboxes within an hour.",
+        "hint": "You can start the next one in 1 min, or now if you sign in.",
     }
     assert starts(Client(REMOTE_ADDR="192.0.2.7")).status_code == 302, "of another address"
-    assert starts(browser_of(account("ada"))).status_code == 302, "with an account"
+    assert starts(browser_of(account("ada"))).status_code == 302, "if you sign in"
 
 
 def test_a_flood_of_newcomers_is_slowed_down_and_a_known_browser_of_the_room_is_not(
@@ -87,7 +87,7 @@ def test_a_flood_of_newcomers_is_slowed_down_and_a_known_browser_of_the_room_is_
 ) -> None:
     known = Client()
     starts(known)
-    monkeypatch.setattr(creation_limits, "NEWCOMERS", Rate(0.5, 3, what="starts of sandboxes", now=lambda: 0.0))
+    monkeypatch.setattr(creation_limits, "NEWCOMERS", Rate(0.5, 3, what="sandbox starts", now=lambda: 0.0))
     assert [starts(Client()).status_code for _ in range(5)] == [302] * 3 + [429] * 2
     assert starts(known).status_code == 302
 
@@ -111,10 +111,10 @@ def test_a_course_has_a_ceiling_of_its_own(course: Course, port: FakePort, monke
     refused = starts(students[0])
     assert (
         refused.status_code,
-        "3 sandboxes were started in your course within an hour." in refused.content.decode(),
+        "Your course started 3 sandboxes within an hour." in refused.content.decode(),
     ) == (429, True)
     refused = students[0].post(f"/c/{course.slug}/labs/pinned-offset/")
-    assert (refused.status_code, "possible in 60 min." in refused.content.decode()) == (429, True)
+    assert (refused.status_code, "the next one in 60 min" in refused.content.decode()) == (429, True)
     assert starts(Client()).status_code == 302
 
 

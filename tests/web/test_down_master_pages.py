@@ -1,4 +1,4 @@
-"""What the pages say of a dead master's queues: they stay, marked, until it is back (the engine itself behind them)."""
+"""Queues of a dead master on the pages: they stay, marked, until it is back (with the real engine)."""
 
 import re
 from typing import Any
@@ -14,10 +14,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 BOARD = {"en": "master down: readable again when it returns", "zh-hans": "主节点宕机：恢复后才能再读"}
 AS_OF = {"en": "as of", "zh-hans": "截至"}
 LOCKS = {
-    "en": "lock table lost with the master&#x27;s memory; waiting, as last known:",
-    "zh-hans": "锁表随主节点的内存一起丢失；最后所知等待：",
+    "en": "lock table lost with the master&#x27;s memory; last known lag:",
+    "zh-hans": "锁表随主节点的内存一起丢失；最后所知堆积：",
 }
-KNOWN = {"en": "4 of 8 queues known now", "zh-hans": "现在已知 8 个队列中的 4 个"}
+KNOWN = {"en": "4 of 8 queues known", "zh-hans": "已知 8 个队列中的 4 个"}
 
 
 class Cluster:
@@ -40,7 +40,7 @@ class Cluster:
 
 
 def shown(page: str) -> str:
-    """Where scripts run: without what only they read, and without what is hidden."""
+    """Return the visible text of a page with scripts."""
     page = re.sub(r"<(script|noscript|template)\b.*?</\1>", "", page, flags=re.S)
     return re.sub(r"<(small|p|dd|ul)\b[^>]* hidden>.*?</\1>", "", page, flags=re.S)
 

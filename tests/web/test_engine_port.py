@@ -169,6 +169,6 @@ def test_a_deleted_sandbox_loses_its_place_and_one_that_is_still_there_keeps_it(
 ) -> None:
     port.delete("a")
     port.delete("b")
-    pool.futures[0].set_exception(ActionRefused(404, "There is none."))
+    pool.futures[0].set_exception(ActionRefused(404, "No data."))
     pool.futures[1].set_exception(EngineBusy("late"))
     assert pool.places == {"b": 1}

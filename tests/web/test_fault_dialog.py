@@ -71,7 +71,7 @@ def press(client: Client, slug: str, fields: dict[str, str]) -> int:
 
 
 def button(forms: list[Form], action: str, **fields: str) -> dict[str, str]:
-    """What pressing it sends, the form's other fields as they stand."""
+    """Return the request of a button, with the form's other fields."""
     [form] = [
         form
         for form in forms

@@ -177,7 +177,7 @@ def test_a_sleeping_sandbox_is_woken_once() -> None:
     ]
 
 
-@pytest.mark.parametrize(("status", "says"), [(403, "token"), (404, "knows no sandbox s"), (422, "Too many. Wait.")])
+@pytest.mark.parametrize(("status", "says"), [(403, "token"), (404, "has no sandbox s"), (422, "Too many. Wait.")])
 def test_a_refusal_is_one_sentence_and_is_not_tried_again(status: int, says: str) -> None:
     server = Server(no(status))
     with pytest.raises(RemoteRefused) as refused:
@@ -197,7 +197,7 @@ def test_a_server_that_stays_away_ends_the_patience() -> None:
     clock, server = Clock(), Server(*[httpx.ConnectError("refused")] * 100)
     with pytest.raises(RemoteRefused) as refused:
         server.sandbox(clock).snapshot()
-    assert "Nobody answers at http://server" in str(refused.value)
+    assert "No server answers at http://server" in str(refused.value)
     assert clock.slept_s <= 121
 
 

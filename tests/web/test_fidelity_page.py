@@ -56,7 +56,7 @@ def test_rows_are_found_without_a_script(visitor: Client, query: str, there: str
 def test_nothing_found_is_said_and_leads_back(visitor: Client) -> None:
     page = text(visitor.get("/fidelity/?q=no-such-words-anywhere"))
     assert rows_in(page) == []
-    assert "No row says that." in page
+    assert "No matching row." in page
     assert "0 of 221 rows" in page
 
 

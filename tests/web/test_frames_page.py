@@ -77,7 +77,7 @@ def test_without_a_link_there_are_the_links_to_choose_from(watched: tuple[Client
     client, slug, _ = watched
     text = client.get(f"/s/{slug}/wire/").content.decode()
     assert 'href="?link=A~broker-a"' in text
-    assert "Choose a link" in text
+    assert "Select a network link" in text
     assert 'id="frames"' not in text
 
 
@@ -93,7 +93,7 @@ def test_a_link_no_one_has_gets_a_sentence(watched: tuple[Client, str, FakePort]
     client, slug, _ = watched
     page = client.get(f"/s/{slug}/wire/", {"link": "A~nowhere"})
     assert page.status_code == 200
-    assert "A~nowhere is no open link now" in page.content.decode()
+    assert "A~nowhere is not an open network link" in page.content.decode()
 
 
 def test_a_frame_is_answered_with_its_fields_and_its_bytes(watched: tuple[Client, str, FakePort]) -> None:
@@ -116,4 +116,4 @@ def test_the_engine_answers_for_a_real_link(real_engine: Any, client: Client) ->
     assert watched.context["link"]["name"] == "broker-a~ns-1"
     gone = client.get(f"/s/{slug}/ask/frames/", {"link": "broker-a~ns-1", "no": "999"})
     assert gone.status_code == 422
-    assert "Frame 999 is no longer kept." in gone.content.decode()
+    assert "Frame 999 is no longer stored." in gone.content.decode()

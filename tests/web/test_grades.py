@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from queueviz.courses import grades, submissions
-from queueviz.courses.cells import cell
+from queueviz.courses.csv_cells import cell
 from queueviz.courses.grade_formats import exercism, folder_of, gradescope
 from queueviz.courses.grades import results_of
 from queueviz.models import Course, Grade, Regrade, Submission
@@ -32,7 +32,7 @@ def lab_row(
     lab: str = LAB,
     digests: tuple[str, ...] = ("a", "b"),
 ) -> Any:
-    """What the engine says of a lab of two steps."""
+    """Return the engine's row of a lab of two steps."""
     one = {
         "seq": "40",
         "text": "",
@@ -114,7 +114,7 @@ def test_the_table_has_a_row_for_each_step_of_each_lab_of_each_student(course: C
     assert whole == {
         "student": "Otter",
         "name": "",
-        "2 One slow message pins the offset (100)": "0",
+        "2 One slow message blocks the offset (100)": "0",
         "4 More members than queues (100)": "50",
         "total (200)": "50",
     }
@@ -242,8 +242,8 @@ def test_gradescope_s_file_has_a_test_a_lab_and_is_shown_as_the_course_says(cour
     assert "score" not in found, "it is the sum of the tests"
     assert found["tests"][0]["output"] == "This lab was not begun."
     assert found["tests"][1]["output"].splitlines() == [
-        "1. A member too many: done. Predicted 2, it was 2. Hints: 1.",
-        "2. More queues, a little later: not done",
+        "1. An extra member: done. Predicted: 2. Actual: 2. Hints: 1.",
+        "2. More queues, a short delay: not done",
     ]
     seen = {}
     for feedback in Course.Feedback.values:
@@ -326,7 +326,7 @@ def test_the_page_has_students_and_steps_and_what_the_last_regrade_found(course:
     )
     for query in ("", f"?student={work.enrolment_id}", f"?lab={LAB}", "?student=x&lab=../y"):
         page = teacher.get(address + query).content.decode()
-        assert "Graded 50 (1/2), found &lt;script&gt;." in page
+        assert "The recorded score is 50 (1/2); the regraded score is &lt;script&gt;." in page
         assert "&lt;b&gt;Otter&lt;/b&gt;" in page
         assert "<b>Otter" not in page
         assert "<i>2" not in page

@@ -1,4 +1,4 @@
-"""What `/healthz` and pages say of a full disk and of an engine that is stopped."""
+"""Reports of `/healthz` and pages about a full disk and a stopped engine."""
 
 import errno
 from concurrent.futures import Future
@@ -13,7 +13,7 @@ from queueviz import engine
 from queueviz.engines.pool import Pool
 from queueviz.engines.port import PoolPort
 from queueviz.operations import server_load
-from queueviz.sandboxes import ownership
+from queueviz.sandboxes import creation
 from sandbox.cluster.disk_full import GO_ON_BYTES
 from sandbox.hosting.data_home import HOME_FULL
 from sandbox.kernel.errors import EngineBusy
@@ -52,8 +52,8 @@ def test_the_space_that_sandboxes_may_take_and_a_sandbox_that_cannot_write_are_s
     status = port.status().result()
     changed = {**status, "full": {"pattern": HOME_FULL, "values": {"used": 21, "allowed": 20}}}
     monkeypatch.setattr(port, "status", lambda: done(changed))
-    assert health()[1]["disk"].startswith("All sandboxes of this server together take 21 MiB of the 20 MiB they may.")
-    trouble = "The data home takes nothing more: no space left on device."
+    assert health()[1]["disk"].startswith("All sandboxes of this server together use 21 MiB of 20 MiB.")
+    trouble = "The data home accepts no more data: no space left on device."
     changed = {**status, "sandboxes": {"s": {"state": "live", "trouble": trouble}}}
     assert (health()[1]["status"], health()[1]["disk"]) == ("full", trouble)
     changed = status
@@ -79,7 +79,7 @@ def test_pages_and_api_name_a_full_disk(why: Exception, port: FakePort, monkeypa
     def full(*given: Any, **named: Any) -> None:
         raise why
 
-    monkeypatch.setattr(ownership, "create", full)
+    monkeypatch.setattr(creation, "create", full)
     page = Client().post("/new/", {"template": "empty"})
     assert (page.status_code, "The disk of the server is full." in page.content.decode()) == (503, True)
     said = Client().post("/api/sandboxes", {"template": "empty"}, "application/json")
@@ -90,7 +90,7 @@ def test_a_busy_database_is_not_called_full(port: FakePort, monkeypatch: pytest.
     def locked(*given: Any, **named: Any) -> None:
         raise OperationalError("database is locked")
 
-    monkeypatch.setattr(ownership, "create", locked)
+    monkeypatch.setattr(creation, "create", locked)
     page = Client().post("/new/", {"template": "empty"})
     assert (page.status_code, "The database is busy." in page.content.decode()) == (503, True)
 
@@ -127,9 +127,9 @@ def test_an_engine_that_does_not_answer_is_named(pool: Any) -> None:
 
 
 def test_an_engine_that_is_being_started_again_is_named_and_the_others_are_not_restarted(pool: Any) -> None:
-    pool.answers[0] = EngineBusy("The engine is being started again. Try again in a moment.")
+    pool.answers[0] = EngineBusy("The engine is restarting. Try again in a moment.")
     status, said = health()
-    assert (status, said["status"], said["busy"]) == (200, "busy", "Engine 1 of 2 is being started again.")
+    assert (status, said["status"], said["busy"]) == (200, "busy", "Engine 1 of 2 is restarting.")
 
 
 def test_without_any_engine_it_is_failing(pool: Any) -> None:

@@ -30,7 +30,7 @@ def page(client: Client, slug: str, query: str = "") -> str:
 
 
 def given(html: str) -> dict[str, Any]:
-    """What the page's modules start from."""
+    """Return the initial data of the page's modules."""
     found = re.search(r'<script id="live" type="application/json">(.*?)</script>', html)
     assert found is not None
     return dict(json.loads(found[1]))
@@ -42,9 +42,9 @@ def drawn(client: Client, slug: str, query: str = "") -> dict[str, Any]:
 
 def test_before_the_first_result_only_what_was_seen_is_drawn(visitor: Client, mine: str) -> None:
     seen = page(visitor, mine)
-    assert "Only what this page and the Board have seen is drawn so far." in seen
+    assert "So far, only data received by this page and the Board is drawn." in seen
     assert (drawn(visitor, mine)["at_ms"], drawn(visitor, mine)["lines"]) == ([], {})
-    assert "Compute it" in seen
+    assert "Compute" in seen
 
 
 def test_the_live_part_is_the_channel_of_the_board(visitor: Client, mine: str, port: FakePort) -> None:
@@ -132,7 +132,7 @@ def test_the_worst_queues_are_drawn_and_the_others_counted(visitor: Client, mine
     leave("lag_history", mine, {"seconds": rows})
     seen = page(visitor, mine)
     assert list(given(seen)["history"]["lines"]) == [f"broker-a:{n}" for n in range(history_lines.MOST_LINES)]
-    assert "3 quieter queues left out" in seen
+    assert "3 less active queues not drawn" in seen
 
 
 def test_more_points_than_a_line_has_are_put_together_by_the_worst(monkeypatch: pytest.MonkeyPatch) -> None:

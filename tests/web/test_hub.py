@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from queueviz.live.hub import TOO_MANY, TOO_SLOW
+from queueviz.live.channel_reader import TOO_SLOW
+from queueviz.live.hub import TOO_MANY
 from tests.web.stage import BOARD, FACTS, Stage
 
 MOST_VIEWERS = 600

@@ -26,7 +26,7 @@ def expensive(stage: Stage, sockets: int, channels: int, *, slug: str = "x", cos
 
 
 def frames_of(stage: Stage, tab: Tab, seconds: float) -> int:
-    """How many frames it gets while its board changes every 50 ms."""
+    """Return the number of its frames while its board changes every 50 ms."""
     before = len(tab.got)
     for _ in range(round(seconds / 0.05)):
         stage.show()

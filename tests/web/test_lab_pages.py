@@ -37,7 +37,7 @@ def student(real_engine: Any) -> Client:
 
 @pytest.fixture
 def begun(student: Client) -> str:
-    """Where the lab's page is."""
+    """Return the address of the lab's page."""
     answer = student.post(f"/labs/{LAB}/")
     assert answer.status_code == 302, answer.content
     return str(answer["Location"])
@@ -88,7 +88,7 @@ def test_names_in_a_text_are_marked_and_nothing_else_is_html() -> None:
     assert said == "<code>left&lt;i&gt;</code> &amp; &lt;b&gt; hold 5"
     assert marked("", {"one": "left"}) == ""
     with override("zh-hans"):
-        assert marked("{one} still runs.", {"one": "left"}) == "<code>left</code> 还在运行。"
+        assert marked("{one} is still running.", {"one": "left"}) == "<code>left</code> 还在运行。"
 
 
 def test_each_action_that_a_lab_allows_is_offered_by_a_page() -> None:
@@ -138,7 +138,7 @@ def test_the_prediction_comes_first_and_is_sealed(student: Client, begun: str) -
     status, panel = answer(student, begun, "predict", 2)
     assert status == 200
     assert "Then watch for 20 seconds" in panel
-    assert "Sealed until this step is done." in panel
+    assert "Your prediction is sealed until this step is done." in panel
     assert answer(student, begun, "predict", 3)[0] == 409
     kept = [event["value"] for event in events(student, slug_of(begun)) if event["type"] == "PredictionGiven"]
     assert kept == ["2"]
@@ -174,7 +174,7 @@ def test_a_step_is_met_by_what_the_journal_has_and_links_to_it(student: Client, 
 
 def test_only_who_may_act_answers(student: Client, begun: str) -> None:
     other = Client()
-    assert other.get(begun).status_code == 200
+    assert other.post(f"{begun}progress/").status_code == 200
     assert answer(other, begun, "predict", 2)[0] == 403
     assert "PredictionGiven" not in {event["type"] for event in events(student, slug_of(begun))}
     assert other.get("/labs/").content.decode().count("steps done") == 0
@@ -206,9 +206,9 @@ def test_the_best_score_of_a_lab_stays_when_its_sandbox_is_deleted(
     row = labs._row(slug_of(begun), LAB)
     for score in (90, 70):
         monkeypatch.setattr(labs, "_row", lambda slug, lab, score=score: {**row, "finished": True, "score": score})
-        assert student.get(begun, headers=HTMX).status_code == 200
+        assert student.post(f"{begun}progress/").status_code == 200
     other = Client()
-    assert other.get(begun).status_code == 200
+    assert other.post(f"{begun}progress/").status_code == 200
     monkeypatch.undo()
     assert student.post(f"/s/{slug_of(begun)}/keep/delete/").status_code == 302
     assert "Done: 90 of 100" in student.get("/labs/").content.decode()
@@ -232,7 +232,7 @@ def test_what_was_done_on_a_board_is_saved_as_the_file_of_a_lab(student: Client)
     slug = start(student, "orders")
     empty = student.get(f"/s/{slug}/share/lab/")
     assert empty.status_code == 422
-    assert "Nothing was done here that students could do in a step." in html.unescape(empty.content.decode())
+    assert "This sandbox has no action yet that students could do in a step." in html.unescape(empty.content.decode())
     crashed = act(student, slug, action="CrashActor", actor="A")
     act(student, slug, action="RestartActor", actor="A")
     answer = student.get(f"/s/{slug}/share/lab/")
@@ -268,7 +268,7 @@ def test_an_exam_begins_its_first_lab_and_leads_back_to_it(student: Client) -> N
     assert 'value="RestartLab"' not in text
     refused = student.post(address, {"action": "TakeHint", "step": 1}, headers=HTMX)
     assert refused.status_code == 409
-    assert "This is an exam: there are no hints." in html.unescape(refused.content.decode())
+    assert "Exams have no hints." in html.unescape(refused.content.decode())
     assert student.post("/labs/exam/store-and-index/")["Location"] == address, "it is not done"
 
 
@@ -279,7 +279,7 @@ def test_a_practised_lab_is_no_exam(student: Client, begun: str) -> None:
 
 
 def test_one_more_member_is_offered_with_the_settings_of_its_group(student: Client) -> None:
-    """With twenty threads instead of one a member of this lab consumes more than the queues allow its others."""
+    """A member with twenty threads instead of one would consume more than the queues allow the others."""
     slug = slug_of(str(student.post("/labs/lag-and-throughput/")["Location"]))
     [started] = [event for event in events(student, slug) if event["type"] == "LabStarted"]
     n = LABS[started["lab"]].numbers(started["seed"], started["attempt"])
@@ -290,5 +290,5 @@ def test_one_more_member_is_offered_with_the_settings_of_its_group(student: Clie
     [client_id] = re.findall(r'<select class="inp" name="client_id_of">(.*?)</select>', dialog, re.DOTALL)
     assert re.findall(r"<option value=\"(.*?)\">(.*?)</option>", client_id)[:2] == [
         ("", "its own"),
-        ("A", "that of A (a copied container)"),
+        ("A", "same as A (cloned container)"),
     ]

@@ -16,7 +16,7 @@ def test_no_port_opens_while_a_lab_is_in_progress(real_engine: Any) -> None:
     slug = str(client.post(f"/labs/{LAB}/")["Location"]).split("/")[2]
     refused = client.post(f"/api/sandboxes/{slug}/listen", {}, content_type=JSON)
     assert refused.status_code == 409
-    assert b"with a client on the wire it could not be repeated" in refused.content
+    assert b"With an external client, it could not be replayed" in refused.content
 
 
 def test_no_lab_begins_while_the_ports_are_open(real_engine: Any) -> None:
@@ -26,4 +26,4 @@ def test_no_lab_begins_while_the_ports_are_open(real_engine: Any) -> None:
     begin = {"action": "StartLab", "lab": LAB}
     refused = client.post(f"/api/sandboxes/{slug}/actions", begin, content_type=JSON)
     assert refused.status_code == 409
-    assert b"beside a client on the wire" in refused.content
+    assert b"With an external client, the lab could not be replayed here" in refused.content

@@ -1,4 +1,4 @@
-"""What a table of leases promises: in memory, in a file of SQLite's, in a PostgreSQL."""
+"""Guarantees of a lease table: in memory, in an SQLite file, in PostgreSQL."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -89,7 +89,7 @@ def leases(lease_table: Callable[[], Any]) -> Any:
 
 @pytest.fixture
 def table(leases: Any) -> LeaseTable:
-    """With the engines `one` and `other`."""
+    """A table with the engines `one` and `other`."""
     made: LeaseTable = leases.table
     for engine in ("one", "other"):
         made.enlist(engine, f"name of {engine}", "host")
@@ -111,7 +111,7 @@ def at_once(leases: Any, *does: Callable[[], T]) -> list[T]:
 
 
 def claimed(table: LeaseTable, slugs: list[str], engine: str) -> dict[str, Held]:
-    """What of them was not with others."""
+    """Return the sandboxes that no other engine had."""
     mine = {}
     for slug in slugs:
         with suppress(HeldElsewhere):
@@ -120,7 +120,7 @@ def claimed(table: LeaseTable, slugs: list[str], engine: str) -> dict[str, Held]
 
 
 def run_out(leases: Any, *, but: str) -> None:
-    """By 60 s, those but one."""
+    """Let all leases but one expire by 60 s."""
     leases.set_clock(LASTS_S / 2)
     leases.table.renew(but, Figures())
     leases.set_clock(LASTS_S / 2 + 60)

@@ -20,8 +20,8 @@ def payments() -> tuple[Client, str]:
 @pytest.mark.parametrize(
     ("language", "said"),
     [
-        ("en", "RocketMQ puts order before availability: a queue that nobody has locked stands still"),
-        ("zh-hans", "RocketMQ 宁要顺序，不要可用性：没有人锁住的队列宁可停住"),
+        ("en", "RocketMQ puts order before availability: an unlocked queue is not consumed"),
+        ("zh-hans", "RocketMQ 把顺序放在可用性之前：未加锁的队列不会被消费"),
     ],
 )
 def test_the_locks_page_says_that_order_comes_before_availability(real_engine: Any, language: str, said: str) -> None:

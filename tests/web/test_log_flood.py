@@ -17,7 +17,7 @@ def test_of_one_kind_only_so_many_a_second_are_written_and_the_others_counted() 
     assert flood.filter(record(2, 100.6)), "another line is another kind"
     later = record(1, 101.0)
     assert flood.filter(later)
-    assert later.getMessage() == "a reply to T is not stored (and 5 more like it before)"
+    assert later.getMessage() == "a reply to T is not stored (and 5 more of this kind before)"
     again = record(1, 101.1)
     assert flood.filter(again)
     assert again.getMessage() == "a reply to T is not stored"

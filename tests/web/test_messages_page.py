@@ -48,7 +48,7 @@ def raw(body: bytes = b'{"id": 9007199254740993}', *, sys_flag: int = 0) -> byte
 
 
 def answer(data: bytes | None = None, **more: Any) -> dict[str, Any]:
-    """What `read-record` says of it, where only the record itself is known."""
+    """Return the response of `read-record` if only the record is known."""
     data = raw() if data is None else data
     message = record.decode(data)
     return {
@@ -223,7 +223,7 @@ def test_a_bomb_shows_its_first_bytes_and_says_so(visitor: Client, port: FakePor
     show(port, mine, data)
     page = said(one(visitor, mine))
     assert "more than 4.0 MiB" in page
-    assert "Unpacked, this body is longer than 4.0 MiB" in page
+    assert "The decompressed body exceeds the limit of 4.0 MiB" in page
 
 
 def test_filters_are_in_the_address_and_in_the_channel(visitor: Client, port: FakePort, mine: str) -> None:
@@ -234,11 +234,11 @@ def test_filters_are_in_the_address_and_in_the_channel(visitor: Client, port: Fa
     text = page.content.decode()
     assert "<option selected>broker-a:3</option>" in text
     assert 'value="a&amp;b"' in text
-    assert "No message fits yet." in text
+    assert "No matching message yet." in text
 
 
 def test_a_sandbox_no_one_can_be_asked_about_says_so(visitor: Client, port: FakePort, mine: str) -> None:
-    assert "Nobody can be asked just now" in visitor.get(f"/s/{mine}/messages/").content.decode()
+    assert "No query possible" in visitor.get(f"/s/{mine}/messages/").content.decode()
 
 
 def test_a_search_stands_in_the_address(visitor: Client, port: FakePort, mine: str) -> None:
@@ -289,14 +289,14 @@ def test_a_search_says_how_far_it_has_come_and_goes_on_from_there(visitor: Clien
 @pytest.mark.parametrize(
     ("by", "fields", "sentence", "link"),
     [
-        ("id", {"id": "00 ff"}, "No message has this id here.", "messages/00%20ff/"),
+        ("id", {"id": "00 ff"}, "No message has this ID here.", "messages/00%20ff/"),
         (
             "key",
             {"topic": "orders", "key": "a&b"},
-            "The index knows no message with this key.",
+            "The index has no entry for this key.",
             "index/?topic=orders&amp;key=a%26b",
         ),
-        ("time", {"topic": "orders"}, "None of 40\u2009000 messages fits.", ""),
+        ("time", {"topic": "orders"}, "None of 40\u2009000 messages matches.", ""),
     ],
 )
 def test_a_search_that_finds_nothing_says_where_to_look_on(
@@ -346,28 +346,28 @@ def test_what_no_one_reports_is_not_made_up(visitor: Client, port: FakePort, min
     show(port, mine, {"id": ID, "record": answer(), "others": [], "why": None})
     text = said(one(visitor, mine))
     for sentence in (
-        "Nobody tells which groups read it.",
-        "The broker does not tell how large its files are.",
-        "Not told.",
-        "made by its producer",
+        "Groups that read this topic: unknown (not reported).",
+        "File size: unknown (not reported by the broker).",
+        "Not reported.",
+        "created by its producer",
         "stored",
     ):
         assert sentence in text
     nothing_heard = life(deliveries=None, pulls=None, given=None) | {"complete": False, "known_from_ms": None}
     show(port, mine, {"id": ID, "record": answer(life=nothing_heard), "others": [], "why": None})
     text = said(one(visitor, mine))
-    assert "What listeners did with it nobody tells." in text
-    assert "given to a listener" not in text
+    assert "Listener results: unknown (not reported)." in text
+    assert "delivered to a listener" not in text
 
 
 def test_a_life_is_reported_in_the_order_of_time(visitor: Client, port: FakePort, mine: str) -> None:
     show(port, mine, {"id": ID, "record": answer(life=life()), "others": [], "why": None})
     page = one(visitor, mine)
     line = said(page.split('class="lifeline"')[1].split("</ol>")[0])
-    order = ["made by its producer", "stored", "#31", "given to a listener", "A", "wants it later", "200 ms", "#40"]
+    order = ["created by its producer", "stored", "#31", "delivered to a listener", "A", "retry later", "200 ms", "#40"]
     at = [line.index(text) for text in order]
     assert at == sorted(at)
-    assert "committed past it" in said(page)
+    assert "offset committed past the message" in said(page)
     assert "no longer in the journal's memory" not in page
 
 
@@ -375,9 +375,9 @@ def test_what_the_memory_no_longer_holds_is_said(visitor: Client, port: FakePort
     reported = life(deliveries=[]) | {"complete": False, "skipped": True, "linked": False}
     show(port, mine, {"id": ID, "record": answer(life=reported), "others": [], "why": None})
     text = said(one(visitor, mine))
-    assert "are known from 02:42:17.000 on (event #1)" in text
-    assert "Details of busy seconds were left out" in text
-    assert "Without a unique key its copies for retries cannot be found." in text
+    assert "are recorded from 02:42:17.000 (event #1)" in text
+    assert "The journal omits details of busy seconds" in text
+    assert "Without a unique key, the retry copies of this message cannot be found." in text
 
 
 def test_the_life_is_a_panel_of_its_own(visitor: Client, port: FakePort, mine: str) -> None:
@@ -385,17 +385,17 @@ def test_the_life_is_a_panel_of_its_own(visitor: Client, port: FakePort, mine: s
     part = visitor.get(f"/s/{mine}/part/life/", {"id": ID}).content.decode()
     assert 'class="lifeline"' in part
     assert "<html" not in part
-    assert "Nobody can be asked" in visitor.get(f"/s/{mine}/part/life/").content.decode()
+    assert "No query possible" in visitor.get(f"/s/{mine}/part/life/").content.decode()
 
 
 @pytest.mark.parametrize(
     ("why", "sentence"),
     [
-        ({"code": "not_indexed"}, "it is no offset id"),
-        ({"code": "other_broker", "address": "1.2.3.4:5", "known": "127.0.0.1:1"}, "names a broker at 1.2.3.4:5"),
+        ({"code": "not_indexed"}, "It is not an offset ID"),
+        ({"code": "other_broker", "address": "1.2.3.4:5", "known": "127.0.0.1:1"}, "points to a broker at 1.2.3.4:5"),
         (
             {"code": "deleted", "broker": "broker-a", "physical_offset": "1024", "low": "4096", "high": "9999"},
-            "its log begins at 4\u2009096",
+            "Its log now begins at 4\u2009096",
         ),
         ({"code": "something_new"}, "something_new"),
     ],
@@ -412,7 +412,7 @@ def test_a_message_that_is_not_there_says_why(
 def test_a_compressed_body_no_one_here_unpacks_is_said(visitor: Client, port: FakePort, mine: str) -> None:
     data = raw(b"\x28\xb5\x2f\xfd", sys_flag=0x201)  # ZSTD, as RocketMQ 5 may write it
     show(port, mine, {"id": ID, "record": answer(data), "others": [], "why": None})
-    assert "Compressed with ZSTD, which is not unpacked here." in one(visitor, mine)
+    assert "The body is compressed with ZSTD; decompression is not supported here." in one(visitor, mine)
 
 
 @pytest.mark.parametrize(
@@ -463,8 +463,8 @@ def test_a_copy_and_one_more_consumption_are_asked_for_by_its_place(visitor: Cli
 def test_a_refused_action_stands_beside_its_button(visitor: Client, port: FakePort, mine: str) -> None:
     port.refuse["act"] = ActionRefused(
         409,
-        "{broker} knows no member {client} now.",
-        "Choose one that is running.",
+        "{broker} has no member {client} now.",
+        "Choose a running member.",
         field="client_id",
         broker="broker-a",
         client="B",
@@ -479,20 +479,20 @@ def test_a_refused_action_stands_beside_its_button(visitor: Client, port: FakePo
     }
     refused = visitor.post(f"/s/{mine}/actions/", fields)
     assert refused.status_code == 409
-    assert "broker-a knows no member B now." in refused.content.decode()
+    assert "broker-a has no member B now." in refused.content.decode()
 
 
 def test_who_may_only_watch_is_informed(anonymous: Client, port: FakePort, mine: str) -> None:
     show(port, mine, {"id": ID, "record": answer(), "others": [], "why": None})
     page = one(anonymous, mine)
-    assert page.count("You may watch this sandbox, not change it") >= 2
+    assert page.count("You can watch this sandbox, but not change it") >= 2
 
 
 def test_the_pages_are_chinese_too(visitor: Client, port: FakePort, mine: str) -> None:
     show(port, mine, {"id": ID, "record": answer(life=life()), "others": [], "why": None})
     page = visitor.get(f"/s/{mine}/messages/{ID}/", headers={"accept-language": "zh-hans"}).content.decode()
-    assert "提交位点已越过它" in page
-    assert "Where it lies" not in page
+    assert "提交位点已越过这条消息" in page
+    assert "Storage location" not in page
 
 
 @pytest.mark.django_db(transaction=True)

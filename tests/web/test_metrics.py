@@ -1,4 +1,4 @@
-"""`/metrics`: figures of the server for everyone, of clusters by the exporter's names for who may know of them."""
+"""`/metrics`: figures of the server for everyone, and of clusters by the exporter's names for permitted users."""
 
 import re
 from collections.abc import Sequence
@@ -86,7 +86,7 @@ def test_the_first_page_of_the_admin_says_how_the_server_does(
     text = visitor.get("/admin/", headers={"Accept-Language": "zh-hans"}).content.decode()
     assert "服务器繁忙：最近几秒内，画面最多迟了 700 毫秒。" in text
     port.silent.add("status")
-    assert "The engine does not answer." in visitor.get("/admin/").content.decode()
+    assert "The engine is not responding." in visitor.get("/admin/").content.decode()
 
 
 def test_a_server_whose_engine_is_silent_answers_503(visitor: Client, port: FakePort) -> None:
@@ -130,7 +130,7 @@ def test_every_name_of_the_exporter_is_served_or_named_as_missing() -> None:
     rows = re.findall(r"^\| `(rocketmq_\w+)` \| (.+?) \|", DOCS.read_text(), re.M)
     assert len(rows) == len(dict(rows)) == 89
     assert {name for name, how in rows if how == "served"} == set(SERVED)
-    assert {how for _, how in rows} == {"served", "not known here"}
+    assert {how for _, how in rows} == {"served", "not served"}
 
 
 def _figures(
@@ -141,7 +141,7 @@ def _figures(
     more: Sequence[dict[str, Any]] = (),
     from_zero: bool = False,
 ) -> dict[str, dict[str | None, float]]:
-    """By name and topic."""
+    """Return the figures by name and topic."""
     queue = {
         "topic": "orders",
         "broker": "broker-a",

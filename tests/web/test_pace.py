@@ -28,7 +28,7 @@ class Paced:
         return (by or self.teacher).post(f"/c/{self.course.slug}/pace/", sent).status_code
 
     def answers(self, step: int, action: str = "AnswerStep", by: Client | None = None) -> list[int]:
-        """By the lab's page, by its actions, and by the API."""
+        """Change the pace by the lab's page, by its actions, and by the API."""
         who, slug = by or self.student, self.sandbox.slug
         given: dict[str, Any] = {"action": action, "step": str(step)}
         given |= {"part": "predict", "value": "1"} if action == "AnswerStep" else {}

@@ -63,7 +63,7 @@ def test_a_form_without_the_csrf_token_is_refused_in_our_own_words(port: FakePor
 
 
 def test_a_page_is_given_its_tab_its_rights_and_its_sandbox(visitor: Client, mine: str) -> None:
-    """That every page and panel opens, in both languages, is shown on the real engine: test_every_page."""
+    """test_every_page opens every page and panel in both languages on the real engine."""
     reported = {tab: visitor.get(f"/s/{mine}/{tab}").context for tab in TABS}
     assert {tab: page["tab"] for tab, page in reported.items()} == {tab: tab.strip("/") or "board" for tab in TABS}
     assert all(page["can"]["act"] is True for page in reported.values())
@@ -161,11 +161,11 @@ def test_our_own_mistake_shows_no_traceback(visitor: Client, mine: str, port: Fa
 def test_a_question_is_answered_as_a_partial_or_refused_in_its_place(
     visitor: Client, mine: str, port: FakePort
 ) -> None:
-    port.refuse["ask"] = ActionRefused(422, "There is no group g.", field="group")
+    port.refuse["ask"] = ActionRefused(422, "Group g does not exist.", field="group")
     url = f"/s/{mine}/ask/plan-reset/?group=g&topic=t&target=earliest"
     refused = visitor.get(url, headers=HTMX)
     assert refused.status_code == 422
-    assert b"There is no group g." in refused.content
+    assert b"Group g does not exist." in refused.content
     assert visitor.get(f"/s/{mine}/ask/nothing/", headers=HTMX).status_code in (404, 422)
 
 
@@ -279,7 +279,7 @@ def test_health_is_busy_and_says_why_when_frames_come_late(
     said = visitor.get("/healthz", headers={"Accept-Language": "zh-hans"})
     assert said.status_code == 200, "a busy server must not be restarted"
     assert said.json()["status"] == status
-    assert said.json().get("busy") == {"ok": None}.get(status, "Frames came up to 251 ms late in the last seconds.")
+    assert said.json().get("busy") == {"ok": None}.get(status, "Frames were up to 251 ms late in the last seconds.")
 
 
 def test_health_is_busy_when_the_engine_answers_late(visitor: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from queueviz.models import PipelineRun, Sandbox
-from queueviz.runs import places
+from queueviz.runs import directories
 from queueviz.runs.heartbeat import Heartbeat
 from queueviz.runs.tables import Result
 from tests.web.pipeline_results import leave
@@ -45,7 +45,7 @@ def test_a_run_is_asked_for_and_waits(visitor: Client, runs: str) -> None:
 
 
 def test_a_living_worker_is_reported(visitor: Client, runs: str) -> None:
-    heartbeat = Heartbeat(places.home() / places.FOLDER)
+    heartbeat = Heartbeat(directories.home() / directories.FOLDER)
     assert heartbeat.take()
     assert visitor.get(runs).json()["worker"] is True
     heartbeat.stop()
@@ -65,8 +65,8 @@ def test_a_waiting_run_is_cancelled_at_once_and_one_at_work_is_asked_to_end(visi
 @pytest.mark.parametrize(
     ("body", "status", "error"),
     [
-        ({"job": "grep"}, 422, "There is no job grep."),
-        ({"job": "export"}, 422, "There is no job export."),
+        ({"job": "grep"}, 422, "Job grep does not exist."),
+        ({"job": "export"}, 422, "Job export does not exist."),
         ({"job": "hot_keys", "options": {"colour": "red"}}, 422, "hot_keys has no option colour."),
         ({"job": "hot_keys", "options": {"topic": "x" * 201}}, 422, "The option topic is longer than 200 characters."),
         ({"job": "hot_keys", "options": {"topic": 7}}, 422, "options.topic: Input should be a valid string."),
@@ -88,7 +88,7 @@ def test_a_visitor_has_two_runs_at_a_time(visitor: Client, runs: str) -> None:
     answer = ask(visitor, runs, "hot_keys")
     assert (answer.status_code, answer.json()["error"]) == (
         429,
-        "You have 2 runs waiting or at work, and 2 are allowed.",
+        "You have 2 runs waiting or in progress; 2 are allowed.",
     )
     PipelineRun.objects.filter(job="latency").update(state=State.FAILED)
     assert ask(visitor, runs, "hot_keys").status_code == 201
@@ -101,7 +101,7 @@ def test_twenty_runs_wait_on_a_server_and_no_more(visitor: Client, runs: str) ->
     answer = ask(visitor, runs)
     assert (answer.status_code, answer.json()["error"]) == (
         429,
-        "20 runs are waiting on this server, and no more are taken.",
+        "20 runs are waiting on this server. It accepts no more.",
     )
 
 
@@ -117,7 +117,7 @@ def test_fifty_runs_of_a_sandbox_are_kept(visitor: Client, runs: str, made: dict
 def test_a_job_that_is_on_already_is_not_asked_for_twice(visitor: Client, runs: str) -> None:
     assert ask(visitor, runs).status_code == 201
     again = ask(visitor, runs)
-    assert (again.status_code, again.json()["error"]) == (409, "This job is waiting or at work already.")
+    assert (again.status_code, again.json()["error"]) == (409, "This job is already waiting or in progress.")
 
 
 def test_who_may_only_look_asks_for_nothing_and_cancels_nothing(visitor: Client, anonymous: Client, runs: str) -> None:
@@ -177,7 +177,7 @@ def test_a_result_that_is_replaced_while_it_is_read_is_read_anew(visitor: Client
     leave("delivery_audit", made["slug"], {"summary": [{**row, "messages": 1}]}, run="old")
     result = Result("delivery_audit", made["slug"])
     leave("delivery_audit", made["slug"], {"summary": [{**row, "messages": 2}]}, run="new")  # the old files are gone
-    assert [found["messages"] for found in result.rows("summary", most=10).rows] == [2]
+    assert [found["messages"] for found in result.rows("summary", dict, most=10).rows] == [2]
     assert result.manifest is not None
     assert result.manifest.run == "new"
 
@@ -191,7 +191,7 @@ def test_a_manifest_no_one_can_read_is_as_none(visitor: Client, made: dict[str, 
 def test_the_first_rows_of_an_order_are_found_whatever_lies_before_them(made: dict[str, Any]) -> None:
     rows = [{"group": "g", "topic": "t", "verdict": "once", "messages": n, "example_seq": 100 - n} for n in range(50)]
     leave("delivery_audit", made["slug"], {"summary": rows})
-    found = Result("delivery_audit", made["slug"]).first("summary", ["example_seq"], most=3)
+    found = Result("delivery_audit", made["slug"]).first("summary", dict, ["example_seq"], most=3)
     assert ([row["example_seq"] for row in found.rows], found.is_cut) == ([51, 52, 53], True)
 
 

@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone, translation
 
 from queueviz.models import PipelineRun, Sandbox
-from queueviz.runs import places
+from queueviz.runs import directories
 from queueviz.runs.heartbeat import Heartbeat
 from tests.web.clusters import browser_of, cluster
 from tests.web.fake_port import FakePort
@@ -41,14 +41,14 @@ def test_every_job_is_offered_with_its_question_and_options(visitor: Client, min
     seen = page(visitor, mine)
     for said in (
         "Delivery audit",
-        "What became of every message, for each group?",
+        "What happened to each message, for each group?",
         "Lag history",
         "Latency",
         "Hot keys",
         'name="option.topic"',
     ):
         assert said in seen
-    assert "Nothing has run on this sandbox yet." in seen
+    assert "No job has run on this sandbox yet." in seen
 
 
 def test_a_run_is_asked_for_by_a_form_and_the_list_is_reported(visitor: Client, mine: str) -> None:
@@ -64,9 +64,9 @@ def test_a_refusal_stands_beside_the_form(visitor: Client, mine: str) -> None:
     visitor.post(f"/s/{mine}/pipeline/", {"job": "latency"})
     answer = visitor.post(f"/s/{mine}/pipeline/", {"job": "latency"})
     assert answer.status_code == 409
-    assert "This job is waiting or at work already." in answer.content.decode()
+    assert "This job is already waiting or in progress." in answer.content.decode()
     gone = visitor.post(f"/s/{mine}/pipeline/", {"cancel": "nothing"})
-    assert (gone.status_code, "This sandbox has no run nothing." in gone.content.decode()) == (422, True)
+    assert (gone.status_code, "Run nothing does not exist in this sandbox." in gone.content.decode()) == (422, True)
 
 
 def test_the_list_asks_again_only_while_something_is_on(visitor: Client, mine: str) -> None:
@@ -115,12 +115,12 @@ def test_a_run_at_work_is_cancelled_by_its_button(visitor: Client, mine: str) ->
     assert visitor.post(f"/s/{mine}/pipeline/", {"cancel": run.run}).status_code == 200
     run.refresh_from_db()
     assert run.cancel_asked
-    assert "being cancelled" in part(visitor, mine).content.decode()
+    assert "cancelling" in part(visitor, mine).content.decode()
 
 
 def test_without_a_worker_the_page_says_which_command_starts_one(visitor: Client, mine: str) -> None:
     assert "manage.py pipelineworker" in page(visitor, mine)
-    heartbeat = Heartbeat(places.home() / places.FOLDER)
+    heartbeat = Heartbeat(directories.home() / directories.FOLDER)
     assert heartbeat.take()
     assert "manage.py pipelineworker" not in page(visitor, mine)
     heartbeat.stop()
@@ -133,7 +133,7 @@ def test_a_visitor_without_rights_sees_runs_and_may_neither_ask_nor_cancel(
     seen = page(anonymous, mine)
     assert run.run in seen
     assert 'name="cancel"' not in seen
-    assert 'title="You may watch this sandbox, not change it"' in seen
+    assert 'title="You can watch this sandbox, but not change it"' in seen
     assert anonymous.post(f"/s/{mine}/pipeline/", {"job": "latency"}).status_code == 403
     assert anonymous.post(f"/s/{mine}/pipeline/", {"cancel": run.run}).status_code == 403
     run.refresh_from_db()
@@ -141,7 +141,7 @@ def test_a_visitor_without_rights_sees_runs_and_may_neither_ask_nor_cancel(
 
 
 def test_any_table_that_was_found_can_be_read(visitor: Client, mine: str) -> None:
-    assert "It has not run on this sandbox yet." in page(visitor, mine, "?job=delivery_audit")
+    assert "The audit has not run on this sandbox yet." in page(visitor, mine, "?job=delivery_audit")
     rows = [
         {"group": "g", "topic": "t", "verdict": "once", "messages": 1_234_567, "example_seq": n} for n in range(201)
     ]
@@ -151,12 +151,12 @@ def test_any_table_that_was_found_can_be_read(visitor: Client, mine: str) -> Non
         "1\u2009234\u2009567",
         "journal/?at=199",
         "The first 200 of 201 rows.",
-        "true up to event #18\u2009390",
+        "valid up to event #18\u2009390",
         f"/api/sandboxes/{mine}/pipeline/delivery_audit/summary?most=10000",
     ):
         assert said in seen
     assert "journal/?at=200" not in seen
-    assert "No rows: nothing of this kind was found." in page(visitor, mine, "?job=delivery_audit&table=order_breaks")
+    assert "No rows found." in page(visitor, mine, "?job=delivery_audit&table=order_breaks")
     assert page(visitor, mine, "?job=../../etc")
 
 
@@ -177,7 +177,7 @@ def test_freshness_keeps_the_last_result_while_the_next_is_computed_or_has_faile
         assert said in seen
     PipelineRun.objects.filter(pk=run.pk).update(state=State.FAILED, why="The disk is full. Make room.")
     seen = part(visitor, mine, "freshness/latency/?seen=r1-1795142525350").content.decode()
-    for said in ("18\u2009390", "The last run failed.", "The disk is full.", "Compute again"):
+    for said in ("18\u2009390", "The last run failed.", "The disk is full.", "Recompute"):
         assert said in seen
 
 

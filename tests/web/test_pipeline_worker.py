@@ -9,7 +9,7 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from queueviz.models import PipelineRun, Sandbox
-from queueviz.runs import heartbeat, places
+from queueviz.runs import directories, heartbeat
 from queueviz.runs.worker import GRACE_S, Child, Worker
 from sandbox.control.limits import HostLimits
 from tests.web.scripted_child import ScriptedChild
@@ -29,7 +29,7 @@ class Stage:
         assert self.worker.begin()
 
     def new_worker(self) -> Worker:
-        return Worker(self.home / places.FOLDER, self._open, limits=HostLimits(), now=lambda: self.now_s)
+        return Worker(self.home / directories.FOLDER, self._open, limits=HostLimits(), now=lambda: self.now_s)
 
     def _open(self, words: Path) -> Child:
         self.children.append(ScriptedChild(words))
@@ -95,18 +95,20 @@ def test_no_process_is_started_before_the_first_run(stage: Stage) -> None:
 def test_a_job_is_given_the_stores_and_the_journal_by_the_names_of_their_sandbox(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    found = places.sources_of(sandbox.slug)
+    found = directories.sources_of(sandbox.slug)
     directory = tmp_path / "sandboxes" / "quiet-otter"
     assert found == ({"quiet-otter/broker-a": str(directory / "broker-a")}, {"quiet-otter": str(directory / "journal")})
 
 
 def test_sealed_log_files_lie_beside_results_and_never_in_a_store(sandbox: Sandbox, tmp_path: Path) -> None:
-    stores = places.sources_of(sandbox.slug)
+    stores = directories.sources_of(sandbox.slug)
     assert stores is not None
-    assert places.sealed_of(stores.stores) == {
+    assert directories.sealed_of(stores.stores) == {
         "quiet-otter/broker-a": str(tmp_path / "pipeline" / "seal" / "quiet-otter" / "files" / "broker-a")
     }
-    named = [places.sealed_of({"broker-a": str(tmp_path / where / "broker-a")})["broker-a"] for where in ("x", "y")]
+    named = [
+        directories.sealed_of({"broker-a": str(tmp_path / where / "broker-a")})["broker-a"] for where in ("x", "y")
+    ]
     assert {str(Path(path).parent) for path in named} == {str(tmp_path / "pipeline" / "seal" / "broker-a" / "files")}
     assert len(set(named)) == 2, "two stores of one name"
 
@@ -132,7 +134,7 @@ def test_a_failure_is_reported_in_the_words_of_the_job(stage: Stage, sandbox: Sa
 @pytest.mark.parametrize(
     ("job", "why", "values"),
     [
-        ("dies", "Spark's process ended in the middle, with exit code {code}. Run it again.", {"code": 3}),
+        ("dies", "Spark's process ended early, with exit code {code}. Run it again.", {"code": 3}),
         (
             "kills",
             "Spark's process was killed by signal {signal}. If this machine is short of memory, run it again later.",
@@ -143,7 +145,7 @@ def test_a_failure_is_reported_in_the_words_of_the_job(stage: Stage, sandbox: Sa
             "Spark's process was killed by signal {signal}. If this machine is short of memory, run it again later.",
             {"signal": 9},
         ),
-        ("memory", "Spark ran out of memory. Ask for less, or give the machine more.", {}),
+        ("memory", "Spark ran out of memory. Request less, or give the machine more.", {}),
     ],
 )
 def test_a_process_that_dies_fails_its_run_and_the_next_run_gets_a_new_one(
@@ -226,7 +228,7 @@ def test_a_worker_that_is_stopped_leaves_no_run_at_work(stage: Stage, sandbox: S
     stage.worker.end()
     run.refresh_from_db()
     assert (run.state, run.why) == (State.FAILED, "The server was stopped while this ran. Run it again.")
-    assert not heartbeat.is_beating(stage.home / places.FOLDER)
+    assert not heartbeat.is_beating(stage.home / directories.FOLDER)
 
 
 def test_a_second_worker_of_the_same_data_home_does_not_begin(stage: Stage) -> None:
@@ -267,7 +269,7 @@ def test_a_sandbox_deleted_while_its_run_is_at_work_leaves_nothing(stage: Stage,
     done, run = asked(sandbox, "done"), asked(sandbox, "waits")
     stage.at_work(run)
     assert done.pk
-    result = places.result_of("done", sandbox.slug)
+    result = directories.result_of("done", sandbox.slug)
     assert result.is_dir()
     assert stage.worker._current is not None
     [sealed] = map(Path, stage.worker._current.order.sealed.values())
@@ -277,7 +279,7 @@ def test_a_sandbox_deleted_while_its_run_is_at_work_leaves_nothing(stage: Stage,
     assert not sealed.exists()
     sealed.mkdir(parents=True)  # the run that is at work seals once more
     stage.until(lambda: stage.worker._current is None)
-    assert not places.result_of("waits", "quiet-otter").exists()
+    assert not directories.result_of("waits", "quiet-otter").exists()
     assert not sealed.exists()
 
 
@@ -300,7 +302,7 @@ def _locked(*args: Any, **more: Any) -> int:
 
 
 def test_a_worker_is_seen_alive_as_long_as_its_heartbeat_goes_on(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    directory = stage.home / places.FOLDER
+    directory = stage.home / directories.FOLDER
     assert heartbeat.is_beating(directory)
     later = heartbeat.time.time() + heartbeat.LOST_AFTER_S
     monkeypatch.setattr(heartbeat.time, "time", lambda: later)

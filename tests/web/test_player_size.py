@@ -1,4 +1,4 @@
-"""What the player weighs, and the file that holds it with a recording."""
+"""Size of the player, and of the file that holds it with a recording."""
 
 import gzip
 import re

@@ -95,8 +95,8 @@ def test_a_poll_goes_one_way_step_by_step(asked: Lesson) -> None:
 def test_a_refused_step_says_what_is_next(asked: Lesson) -> None:
     answer = asked.teacher.post(f"{asked.address}1/step/", {"to": "again"})
     page = answer.content.decode()
-    assert "Question 1 is at “Vote”." in page
-    assert "Its next step is “Closed, hidden”." in page
+    assert "Question 1 is in the state “Vote”." in page
+    assert "The next step of the question is “Closed, hidden”." in page
 
 
 def test_a_button_that_is_pressed_twice_steps_once(asked: Lesson) -> None:
@@ -138,7 +138,7 @@ def test_odd_votes_are_refused(asked: Lesson, round_: int, answer: int) -> None:
 
 
 def marks(lesson: Lesson) -> list[str]:
-    """Of all that anyone can read of the poll: pages to the teacher, on the wall, to students, and the channel."""
+    """Return every text about the poll: pages of the teacher, the wall and students, and the channel."""
     teacher = [lesson.page(lesson.teacher, query) for query in ("", "?projector=1", "?new=1")]
     return [*teacher, *(lesson.page(one) for one in lesson.students), str(content(lesson.course.slug))]
 
@@ -184,7 +184,7 @@ def test_before_the_reveal_no_page_and_no_frame_depends_on_what_was_chosen(lesso
 
 @pytest.mark.parametrize("state", WAY[:-1])
 def test_before_the_reveal_the_counts_of_answers_stand_nowhere(lesson: Lesson, state: str) -> None:
-    """Of 100 students 71 choose one answer and 17 another: neither number is on any page, nor in the channel."""
+    """71 of 100 students choose one answer and 17 another: neither number is on any page, nor in the channel."""
     assert lesson.ask() == 302
     poll = Poll.objects.get()
     many = [lesson.course.enrolments.create(pseudonym=f"p{at}", digest=f"{at:064}") for at in range(96)]
@@ -211,7 +211,7 @@ def test_the_reveal_shows_both_votes_of_each_answer_and_how_many_moved(asked: Le
     ]
     assert (found.of, found.changed) == (4, 2)
     for page in (asked.page(asked.teacher), asked.page(asked.students[3])):
-        assert "what the run showed" in page
+        assert "run result" in page
         said = " ".join(re.sub("<[^>]*>", "", page).split())
         assert "1 → 2 of 4 chose 24. 2 changed their answer." in said
 
@@ -222,7 +222,7 @@ def test_a_run_may_show_none_of_the_answers_but_it_must_be_said(asked: Lesson) -
         assert asked.step("reveal", shown=odd) == 422
     assert asked.step("reveal", shown="none") == 302
     assert Poll.objects.get().shown is None
-    assert "what the run showed" not in asked.page(asked.teacher)
+    assert "run result" not in asked.page(asked.teacher)
 
 
 def test_no_page_names_a_student_to_the_class_or_on_the_wall(asked: Lesson) -> None:

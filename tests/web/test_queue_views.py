@@ -1,4 +1,4 @@
-"""What a row of the board says about its queue, from what the engine knows."""
+"""A queue's row on the board, from the engine's state."""
 
 from typing import Any
 

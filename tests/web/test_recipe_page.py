@@ -70,7 +70,7 @@ def test_its_button_makes_a_sandbox_of_the_reader_s_own(link: str, port: FakePor
 def test_what_is_no_recipe_gets_a_sentence(text: str, port: FakePort) -> None:
     answer = Client().post("/recipe/", {"text": text, "make": "1"})
     assert answer.status_code == 422
-    assert "This is not a recipe." in answer.content.decode()
+    assert "This is not a reproducible link." in answer.content.decode()
     assert "<script>" not in answer.content.decode().split("<main")[1]
     assert port.branched == []
 
@@ -80,7 +80,7 @@ def test_an_action_that_no_owner_may_do_is_refused(link: str, port: FakePort) ->
     action = Came(50, 9_500, "ForceUnlock", {"group": "g", "topic": "t", "broker": "b", "queue_id": 0})
     answer = Client().post("/recipe/", {"text": pack(replace(order, came=(action,)), LIMITS), "make": "1"})
     assert answer.status_code == 422
-    assert "an owner may not do: ForceUnlock" in answer.content.decode()
+    assert "not allowed to an owner: ForceUnlock" in answer.content.decode()
     assert port.branched == []
 
 
@@ -98,7 +98,7 @@ def test_only_who_may_share_gets_a_recipe(link: str, mine: str) -> None:
 def test_a_number_out_of_its_range_is_named_and_makes_nothing(link: str, port: FakePort) -> None:
     order = replace(unpack(urlsplit(link).fragment, LIMITS), wall_ms=2**53, until_ms=2**53, came=())
     page = html.unescape(Client().post("/recipe/", {"text": pack(order, LIMITS), "make": "1"}).content.decode())
-    assert "In this recipe wall_ms is 9007199254740992, which is outside 0 to 4102444800000." in page
+    assert "In this reproducible link wall_ms is 9007199254740992, outside 0 to 4102444800000." in page
     assert port.branched == []
 
 

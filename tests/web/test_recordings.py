@@ -86,7 +86,7 @@ def test_one_that_is_not_asked_for_any_more_is_ended(tmp_path: Path) -> None:
     making = found.find("box", 0, 9, admitted, scores=True)
     done(found)
     assert isinstance(making, Making)
-    assert making.why == "it was not asked for any more"
+    assert making.why == "the request was cancelled"
     assert isinstance(found.find("other", 0, 9, admitted, scores=True), Making), "it takes no place"
     found.stop()
 

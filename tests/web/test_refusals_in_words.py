@@ -24,22 +24,26 @@ def in_chinese(error: Exception) -> dict[str, Any]:
 
 def test_text_and_values_are_joined_in_the_reader_s_language() -> None:
     refused = ActionRefused(
-        409, "{actor} is {state} already.", "Restart it to use it again.", actor="A", state="crashed"
+        409,
+        "{actor} is already {state}.",
+        "Restart the producer or consumer to use it again.",
+        actor="A",
+        state="crashed",
     )
-    assert in_chinese(refused) == {"error": "A 的状态已是“已崩溃”。", "hint": "请重启后再使用。"}
+    assert in_chinese(refused) == {"error": "A 的状态已是“已崩溃”。", "hint": "请重启该生产者或消费者后再使用。"}
 
 
 def test_a_name_someone_gave_is_never_translated() -> None:
-    assert in_chinese(ActionRefused(404, "There is no topic {topic}.", topic="Board"))["error"] == "没有主题 Board。"
+    assert in_chinese(ActionRefused(404, "Topic {topic} does not exist.", topic="Board"))["error"] == "没有主题 Board。"
 
 
 def test_an_error_we_have_no_words_for_stands_within_a_sentence_of_ours() -> None:
-    assert in_chinese(CorruptRecord("x.json cannot be read"))["error"] == "引擎无法完成此操作：x.json cannot be read。"
+    assert in_chinese(CorruptRecord("x.json cannot be read"))["error"] == "引擎无法执行此请求：x.json cannot be read。"
     assert in_chinese(EngineBusy("The engine is stopped."))["error"] == "引擎已停止。"
 
 
 def test_why_a_reset_cannot_be_done_is_said_in_the_reader_s_language() -> None:
-    pattern = "The group has no stored offset in {queues}; the broker refuses then (code 1)."
+    pattern = "The group has no stored offset in {queues}; the broker refuses the reset (code 1)."
     refused = {
         "message": pattern.format(queues="broker-a:0"),
         "hint": "Choose the offline method.",
@@ -49,7 +53,7 @@ def test_why_a_reset_cannot_be_done_is_said_in_the_reader_s_language() -> None:
     with translation.override("zh-hans"):
         shown = reset_plan.shown({"rows": [], "refused": refused, "fingerprint": "f"})["refused"]
     assert shown is not None
-    assert shown["message"] == "消费组在 broker-a:0 没有消费位点，Broker 会拒绝（代码 1）。"
+    assert shown["message"] == "消费组在 broker-a:0 没有消费位点，Broker 拒绝重置（代码 1）。"
     assert shown["hint"] == "请选择离线方式。"
     assert reset_plan.shown({"rows": [], "refused": None, "fingerprint": "f"})["refused"] is None
 
@@ -62,7 +66,7 @@ def standing(mine: str, port: FakePort, monkeypatch: pytest.MonkeyPatch) -> str:
     def snapshot(slug: str) -> Future[dict[str, Any]]:
         drawing: Future[dict[str, Any]] = Future()
         seen = drawn(slug).result()
-        trouble = {"trouble": f"The data home takes nothing more: {FULL}.", "trouble_why": FULL}
+        trouble = {"trouble": f"The data home accepts no more data: {FULL}.", "trouble_why": FULL}
         drawing.set_result({**seen, "sandbox": seen["sandbox"] | trouble})
         return drawing
 
@@ -90,7 +94,7 @@ def test_a_page_of_a_sandbox_without_trouble_has_no_banner(visitor: Client, mine
     ("pattern", "chinese"),
     [
         (TABLE_DAMAGED, "config/topics.json 只含 NUL 字节"),
-        (FROM_BACKUP, "使用了 config/topics.json 的备份"),
+        (FROM_BACKUP, "加载了 config/topics.json 的备份"),
         (NO_BACKUP, "以空表 topics 启动"),
     ],
 )

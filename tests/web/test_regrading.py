@@ -47,7 +47,7 @@ def named(made: Regrade) -> set[tuple[str, str, str]]:
 
 
 def changed(entries: tuple[Entry, ...], kind: type, **fields: object) -> list[Entry]:
-    """With these fields in each event of the kind."""
+    """Return the events of the kind with these fields."""
     return [
         entry._replace(event=entry.event._replace(**fields)) if isinstance(entry.event, kind) else entry
         for entry in entries
@@ -127,7 +127,7 @@ def test_a_changed_answer_s_step_and_event_are_said_and_the_grade_stays_that_of_
     )
     [row] = [row for row in made.differences if row["kind"] == "receipt"]
     assert (row["step"], row["live"], row["found"]) == (1, str(first), "say")
-    assert f"the answer received at event {first} is not in the journal as it was" in shown(row)["sentence"]
+    assert f"the answer received at event {first} differs from the journal" in shown(row)["sentence"]
     regrading.publish(made)
     assert Grade.objects.get(submission=student.submission).score == 100
 
@@ -206,7 +206,7 @@ def test_a_changed_check_regrades_everyone_and_changes_nothing_before_it_is_publ
     Submission.objects.update(score=50, steps_met=0, finished_at=None)
     made = again(course)
     assert named(made) == {("Otter", LAB, "score"), ("Lynx", LAB, "score")}
-    assert shown(made.differences[0])["sentence"] == "Graded 50 (0/2), found 100 (2/2)."
+    assert shown(made.differences[0])["sentence"] == "The recorded score is 50 (0/2); the regraded score is 100 (2/2)."
     assert {grade.score for grade in Grade.objects.all()} == {50}
     assert regrading.publish(made) == (2, 0)
     assert {(grade.score, len(grade.steps), grade.regraded_at is None) for grade in Grade.objects.all()} == {

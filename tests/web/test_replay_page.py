@@ -40,20 +40,20 @@ def test_a_visit_to_the_past_wakes_no_sandbox(visitor: Client, mine: str, port: 
 @pytest.mark.parametrize("at", ["", "x", "-1", "1.5", "\u0663", "9" * 19])
 def test_what_is_no_event_s_number_is_a_sentence(visitor: Client, mine: str, at: str) -> None:
     answer = visitor.get(f"/s/{mine}/", {"at": at})
-    assert (answer.status_code, b"An event has a number." in answer.content) == (422, True)
+    assert (answer.status_code, b"An event must be a number." in answer.content) == (422, True)
 
 
 def test_an_event_that_is_not_kept_is_a_sentence(visitor: Client, mine: str, port: FakePort) -> None:
     port.refuse["state_at"] = ActionRefused(
         422,
-        "There is no event {at}: the newest is {newest}.",
+        "Event {at} does not exist: the newest is {newest}.",
         "Choose an event between {oldest} and {newest}.",
         at=9,
         oldest=0,
         newest=7,
     )
     answer = visitor.get(f"/s/{mine}/?at=9")
-    assert (answer.status_code, b"There is no event 9: the newest is 7." in answer.content) == (422, True)
+    assert (answer.status_code, b"Event 9 does not exist: the newest is 7." in answer.content) == (422, True)
 
 
 @pytest.mark.parametrize("tab", [tab.name for tab in TABS if tab.name not in ("board", "journal") and not tab.replayed])

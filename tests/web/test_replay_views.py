@@ -48,7 +48,7 @@ def test_while_it_is_executed_the_page_says_how_far(visitor: Client, mine: str, 
     made.state, made.progress = "running", 0.43
     page = visitor.get(f"{path_of(view, mine)}?at={AT}")
     assert page.status_code == 202
-    assert "Executing again, 43 %" in page.content.decode()
+    assert "Re-executing, 43 %" in page.content.decode()
     assert f'hx-get="{path_of(view, mine)}?at={AT}"' in page.content.decode()
 
 
@@ -83,17 +83,17 @@ def test_choosing_among_many_groups_stays_at_the_event(visitor: Client, mine: st
 def test_the_reason_why_it_cannot_be_executed_again_is_said(visitor: Client, mine: str, made: Moment) -> None:
     made.state = "failed"
     made.refused = {
-        "message": "At event {seq} this run cannot be executed again.",
+        "message": "At event {seq} this run cannot be replayed.",
         "values": {"seq": AT, "why": "kill"},
     }
     page = visitor.get(f"/s/{mine}/locks/?at={AT}")
     assert page.status_code == 200
-    assert "At event 18000 this run cannot be executed again. (the server was killed)" in page.content.decode()
+    assert "At event 18000 this run cannot be replayed. (the server was killed)" in page.content.decode()
 
 
 def test_an_event_that_is_not_there_starts_no_process(visitor: Client, mine: str) -> None:
     answer = visitor.get(f"/s/{mine}/locks/?at=99999")
-    assert (answer.status_code, b"There is no event 99999" in answer.content) == (422, True)
+    assert (answer.status_code, b"Event 99999 does not exist" in answer.content) == (422, True)
     assert not past_sandboxes._moments
 
 

@@ -100,14 +100,18 @@ def test_only_who_may_share_sees_the_page(visitor: Client, mine: str) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "sentence"),
     [
-        ("first", "400", "A range begins before it ends."),
+        ("first", "400", "A range must begin before it ends."),
         ("last", "501", "Event 501 has not happened yet."),
-        ("at", "9", "A link opens at an event of its range."),
-        ("days", "8", "A link lives for 1, 7, 30, 90 days."),
-        ("first", "x", "first is a number."),
-        ("notes", "no number", "A note is a line with the number"),
-        ("notes", "\n".join(f"#{n} more" for n in range(21)), "A link has 20 notes of 400 characters at most."),
-        ("notes", f"#11 {'x' * 401}", "A link has 20 notes of 400 characters at most."),
+        ("at", "9", "A share link must open at an event of its range."),
+        ("days", "8", "A share link is valid for 1, 7, 30, 90 days."),
+        ("first", "x", "first must be a number."),
+        ("notes", "no number", "A note is a line with an event number"),
+        (
+            "notes",
+            "\n".join(f"#{n} more" for n in range(21)),
+            "A share link has at most 20 notes of at most 400 characters.",
+        ),
+        ("notes", f"#11 {'x' * 401}", "A share link has at most 20 notes of at most 400 characters."),
     ],
 )
 def test_what_cannot_be_shared_is_a_sentence(visitor: Client, mine: str, field: str, value: str, sentence: str) -> None:
@@ -120,11 +124,11 @@ def test_what_cannot_be_shared_is_a_sentence(visitor: Client, mine: str, field: 
 def test_a_run_that_cannot_be_executed_again_is_no_lab_and_says_why(visitor: Client, mine: str, port: FakePort) -> None:
     assert visitor.get(f"/s/{mine}/share/lab/").status_code == 200
     port.refuse["recipe"] = ActionRefused(
-        409, "At event {seq} this run cannot be executed again.", "Choose an event before that.", seq=500
+        409, "At event {seq} this run cannot be replayed.", "Choose an event before that section.", seq=500
     )
     answer = visitor.get(f"/s/{mine}/share/lab/")
     assert answer.status_code == 409
-    assert "At event 500 this run cannot be executed again." in answer.content.decode()
+    assert "At event 500 this run cannot be replayed." in answer.content.decode()
 
 
 def test_a_sandbox_has_only_so_many_links(visitor: Client, mine: str, monkeypatch: pytest.MonkeyPatch) -> None:

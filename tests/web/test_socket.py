@@ -86,7 +86,7 @@ async def test_a_viewer_s_tab_that_comes_back_hears_that_the_sandbox_is_asleep(b
 
 async def test_a_sandbox_that_cannot_be_woken_ends_the_channel_and_nothing_else(board: FakePort) -> None:
     tab = await owner_s(board, "asleep")
-    board.refuse["wake"] = ActionRefused(503, "All {cap} places are taken and watched.", cap=1)
+    board.refuse["wake"] = ActionRefused(503, "All {cap} sandbox slots are in use and watched.", cap=1)
     await say(tab, k="sub", ch=BOARD)
     assert (await hear(tab))["reason"] == "asleep"
     await say(tab, k="sub", ch=BOARD)  # there is room again

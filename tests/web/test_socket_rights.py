@@ -16,7 +16,7 @@ from queueviz.access.hidden_names import Mask
 from queueviz.access.visitor import Visitor, digest
 from queueviz.live import hub
 from queueviz.live.rights import still_see
-from queueviz.live.sight import Sight
+from queueviz.live.visible_parts import Sight
 from queueviz.models import Cluster, Grant, Sandbox
 from queueviz.sandboxes import ownership
 from tests.web.fake_port import FakePort

@@ -32,7 +32,7 @@ def test_what_only_memory_has_is_the_end_of_the_log_less_what_was_flushed() -> N
     log = {"min": "0", "max": "9007199254741993", "flushed": "9007199254740993", "replicated": None, "memory": "0"}
     assert figures({"log": log})["loose"] == "1000", "exact beyond 2^53"
     assert figures({"log": log})["behind"] is None, "nobody follows"
-    assert figures(None) == {}
+    assert figures(None) is None
 
 
 def test_entries_of_the_chosen_queue_come_newest_first() -> None:
@@ -44,7 +44,7 @@ def test_entries_of_the_chosen_queue_come_newest_first() -> None:
 def test_a_broker_that_does_not_run_says_where_its_files_are(visitor: Client, port: FakePort, mine: str) -> None:
     page = visitor.get(f"/s/{mine}/store/")
     assert page.status_code == 200
-    assert "does not run. Its files lie where they are" in seen(page)
+    assert "is not running. Its files remain" in seen(page)
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_a_record_is_shown_with_its_sum_its_entry_and_its_fields(living: tuple[C
     page = client.get(f"/s/{slug}/store/")
     at = page.context["entries"][0]["at"]
     said = seen(client.get(f"/s/{slug}/ask/read-record/", {"broker": "broker-a", "physical_offset": at}))
-    for name in ("MAGICCODE", "PHYSICALOFFSET", "Entry of its queue", "× 20", "Its whole life"):
+    for name in ("MAGICCODE", "PHYSICALOFFSET", "Queue entry", "× 20", "Full history"):
         assert name in said, name
 
 

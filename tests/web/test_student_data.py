@@ -1,4 +1,4 @@
-"""What is stored of a student: shown, exported and deleted by the student and by the teacher, by no one else."""
+"""Stored data of a student: shown, exported and deleted by the student and the teacher only."""
 
 import io
 import zipfile
@@ -44,7 +44,7 @@ def test_a_student_reads_what_is_stored_and_what_a_deletion_takes(course: Course
     begun(course, student)
     page = student.get(f"/c/{course.slug}/data/").content.decode()
     for text in (
-        "What is stored of Otter",
+        "Stored data of Otter",
         "Export my data",
         "Leave and delete my data",
         "every answer, receipt and score",

@@ -98,9 +98,9 @@ def ring(age_ms: int) -> plan.Ring:
     [
         (4_000, "116", "4.0 s ago", "ok"),
         (30_200, "90", "30 s ago", "ok"),
-        (36_000, "84", "silent for 36 s", "late"),
-        (119_900, "1", "silent for 119 s", "late"),
-        (123_000, "0", "goes with the scan in 6.0 s", "late"),
+        (36_000, "84", "no heartbeat for 36 s", "late"),
+        (119_900, "1", "no heartbeat for 119 s", "late"),
+        (123_000, "0", "removed by the scan in 6.0 s", "late"),
     ],
 )
 def test_a_ring_runs_down_from_the_last_registration(age_ms: int, label: str, says: str, tone: str) -> None:
@@ -144,9 +144,12 @@ def test_boxes_and_rings_stand_in_the_first_paint(visitor: Client, port: FakePor
     page = visitor.get(f"/s/{mine}/topology/").content.decode()
     assert 'data-box="ns-1"' in page
     assert 'data-ring="ns-1~broker-a"' in page
-    assert "ns-1 heard broker-a 4.0 s ago and forgets it in 116 s" in page
+    assert (
+        "ns-1: last heartbeat of broker-a 4.0 s ago; without another heartbeat, the name server removes the broker in 116 s"
+        in page
+    )
     assert f'href="/s/{mine}/clients/A/"' in page, "a client opens its own page"
-    assert "Nothing chosen" in page
+    assert "Nothing selected" in page
 
 
 def test_the_table_says_what_the_drawing_shows(visitor: Client, port: FakePort, mine: str) -> None:
@@ -188,8 +191,8 @@ def test_c1_a_broker_with_damaged_tables_names_the_files_and_what_can_be_done(
     text = panel(visitor, mine, "node=broker-a")
     assert "<b>damaged files</b>" in text
     assert "<code>config/consumerOffset.json</code> holds only NUL bytes" in text
-    assert "<code>config/topics.json.bak</code> holds no JSON" in text
-    assert "Put a whole file in its place and start the broker, or accept the loss" in text
+    assert "<code>config/topics.json.bak</code> is not JSON" in text
+    assert "Restore an intact file and start the broker, or accept the loss" in text
     for table in ("consumerOffset", "topics"):
         assert f'name="table" value="{table}"' in text
         assert f"Accept the loss of {table}" in text
@@ -222,7 +225,7 @@ def test_a_viewer_finds_every_button_off(anonymous: Client, port: FakePort, visi
 @pytest.mark.parametrize("query", ["", "node=nobody", "link=x~y", "node=%3Cscript%3E"])
 def test_a_choice_that_is_gone_is_no_choice(visitor: Client, port: FakePort, mine: str, query: str) -> None:
     put(port, mine, data())
-    assert "Nothing chosen" in panel(visitor, mine, query)
+    assert "Nothing selected" in panel(visitor, mine, query)
 
 
 def test_a_sleeping_sandbox_still_shows_who_was_there(visitor: Client, port: FakePort, mine: str) -> None:

@@ -41,4 +41,4 @@ def test_open_transactions_are_listed_and_ended_by_hand(real_engine: Any) -> Non
     )
     assert ended[0]["outcome"] == "rollback"
     again = client.post(f"/s/{slug}/actions/", form, headers=HTMX)
-    assert (again.status_code, "has ended already" in again.content.decode()) == (409, True)
+    assert (again.status_code, "has already ended" in again.content.decode()) == (409, True)

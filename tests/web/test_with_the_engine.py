@@ -13,7 +13,7 @@ from django.test import Client
 from queueviz import engine
 from queueviz.asgi import application
 from queueviz.live.consumers import SUBPROTOCOL
-from queueviz.pages import reading
+from queueviz.pages import page_snapshot
 from tests.web.engine_calls import HTMX, JSON, act, events, start
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -118,7 +118,7 @@ def test_a_deleted_sandbox_is_gone_from_the_disk(real_engine: Any, settings: Any
     assert (settings.QUEUEVIZ_HOME / "sandboxes" / slug).is_dir()
     client.post(f"/s/{slug}/keep/delete/")
     assert not (settings.QUEUEVIZ_HOME / "sandboxes" / slug).exists()
-    assert reading.HOST_CAN["see"] is True
+    assert page_snapshot.HOST_CAN["see"] is True
 
 
 async def _until(tab: WebsocketCommunicator, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
@@ -189,5 +189,5 @@ def test_a_sandbox_is_shown_as_it_was_at_an_event(real_engine: Any) -> None:
     assert ("topics/later", None, None, "later", False) in [tuple(row.values()) for row in changed["rows"]]
     refused = client.get(f"/api/sandboxes/{slug}/state?at=999999")
     assert refused.status_code == 422
-    assert refused.json()["error"].startswith("There is no event 999999: the newest is ")
+    assert refused.json()["error"].startswith("Event 999999 does not exist: the newest is ")
     assert client.get(f"/api/sandboxes/{slug}/state?at=x").status_code == 422

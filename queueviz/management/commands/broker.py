@@ -1,4 +1,4 @@
-"""`manage.py broker --store DIR`: brokers and a name server for real clients, without pages."""
+"""`manage.py broker --store DIR`: run brokers and a name server for real clients, without pages."""
 
 import argparse
 import asyncio
@@ -16,23 +16,34 @@ from sandbox.tools.properties_file import BadProperties, read_properties
 
 class Command(BaseCommand):
     help = (
-        "Run a RocketMQ-compatible broker with its name server on one port (or several brokers, or slaves of "
-        "others), with Apache's own file sizes and settings, until Ctrl+C."
+        "Run a RocketMQ-compatible broker and its name server on one port until Ctrl+C. --brokers runs several, "
+        "--slave-of runs slaves. File sizes and settings are Apache's."
     )
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
-        add("--store", type=Path, required=True, metavar="DIR", help="where messages lie, in Apache's format")
-        add("--listen", metavar="IP:PORT", help="where clients connect (default 127.0.0.1:9876)")
+        add("--store", type=Path, required=True, metavar="DIR", help="store directory, in Apache's format")
+        add("--listen", metavar="IP:PORT", help="address for clients (default 127.0.0.1:9876)")
         add("--properties", type=Path, metavar="FILE", help="settings, as in Apache's broker.conf")
-        add("--brokers", type=int, default=1, metavar="N", help=f"how many masters (default 1, up to {MAX_BROKERS})")
+        add("--brokers", type=int, default=1, metavar="N", help=f"number of masters (default 1, up to {MAX_BROKERS})")
         add("--slave-of", nargs="+", default=[], metavar="IP:PORT", help="run slaves of these masters instead")
-        add("--name-server", nargs="+", default=[], metavar="IP:PORT", help="register there instead of running one")
-        add("--acl", type=Path, metavar="FILE", help="who may do what, as Apache's plain_acl.yml; turns aclEnable on")
-        add("--certificate", type=Path, metavar="FILE", help="serve TLS too, with this certificate (PEM)")
-        add("--key", type=Path, metavar="FILE", help="its key, when it is not in the same file")
-        add("--public", action="store_true", help="let --listen be an address that others reach")
+        add(
+            "--name-server",
+            nargs="+",
+            default=[],
+            metavar="IP:PORT",
+            help="register with these name servers and run none",
+        )
+        add(
+            "--acl",
+            type=Path,
+            metavar="FILE",
+            help="accounts and permissions, as Apache's plain_acl.yml; sets aclEnable",
+        )
+        add("--certificate", type=Path, metavar="FILE", help="also accept TLS, with this certificate (PEM)")
+        add("--key", type=Path, metavar="FILE", help="private key, if it is not in the certificate file")
+        add("--public", action="store_true", help="allow an address in --listen that other machines can reach")
 
     def handle(self, *args: Any, **arguments: Any) -> None:
         try:

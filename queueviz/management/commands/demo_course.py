@@ -1,4 +1,4 @@
-"""`manage.py demo_course [--students 12]`: a course with played students, for teachers who try it (docs/demo.md)."""
+"""`manage.py demo_course [--students 12]`: run a course with simulated students (docs/demo.md)."""
 
 import argparse
 import secrets
@@ -27,28 +27,30 @@ ENDS_WITHIN_S = 5.0
 
 
 class Command(BaseCommand):
-    help = "Make a course on a running server, with students who are played until Ctrl+C."
+    help = "Create a course with simulated students on a running server. The students work until Ctrl+C."
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
         add("--students", type=int, default=12, metavar="N", help=f"1 to {MOST_STUDENTS} (default 12)")
-        add("--url", default="http://127.0.0.1:8000", help="the server, on this data home (%(default)s)")
-        add("--seed", default="0", metavar="S", help="another seed is another class (default 0)")
-        add("--minutes", type=float, default=None, metavar="M", help="end by itself (default: with Ctrl+C)")
+        add("--url", default="http://127.0.0.1:8000", help="server on this data home (default %(default)s)")
+        add("--seed", default="0", metavar="S", help="seed of the class: equal seeds make equal classes (default 0)")
+        add("--minutes", type=float, default=None, metavar="M", help="end after M minutes (default: end on Ctrl+C)")
 
     def handle(self, *args: Any, students: int, url: str, seed: str, minutes: float | None, **options: Any) -> None:
         if not 1 <= students <= MOST_STUDENTS:
-            raise CommandError(f"--students is 1 to {MOST_STUDENTS}.")
+            raise CommandError(f"--students takes a number from 1 to {MOST_STUDENTS}.")
         if minutes is not None and minutes <= 0:
-            raise CommandError("--minutes is above 0.")
+            raise CommandError("--minutes must be greater than 0.")
         try:
             _demand_server(url)
             course, password = self._course(url)
         except RemoteRefused as refused:
-            raise CommandError(f"{refused} Start script/server first, or say --url.") from refused
+            raise CommandError(f"{refused} Start script/server first, or set --url.") from refused
         except DatabaseError as error:
-            raise CommandError(f"The database cannot be used ({error}). Start the server once.") from error
+            raise CommandError(
+                f"The database cannot be used ({error}). Start the server once: it creates the tables."
+            ) from error
         live = reverse("course-live", args=[course.slug])
         self.stdout.write(
             f"Live page   {url.rstrip('/')}{reverse('login')}?next={live}\n"
@@ -60,15 +62,20 @@ class Command(BaseCommand):
         self._play(url, str(course.code), students, seed, minutes)
 
     def _course(self, url: str) -> tuple[Course, str]:
-        """A new one in place of that of an earlier run; and the password, or where it comes from."""
+        """Create a new course, delete those of earlier runs, and return the course with a text on its password.
+
+        The text is the password, or the name of the variable that has it.
+        """
         from_environment = environment.text("QUEUEVIZ_DEMO_PASSWORD")
         password = from_environment or secrets.token_urlsafe(PASSWORD_BYTES)
         teacher, _ = User.objects.get_or_create(username=ACCOUNT)
         if teacher.is_staff or teacher.is_superuser:
-            raise CommandError(f"The account {ACCOUNT} administers this server: give it another name first.")
+            raise CommandError(f"The account {ACCOUNT} is an administrator of this server. Rename that account first.")
         teacher.set_password(password)
         teacher.save()
-        elsewhere = f"The server at {url} is on another data home than {settings.QUEUEVIZ_HOME}."
+        elsewhere = (
+            f"The server at {url} does not use the data home {settings.QUEUEVIZ_HOME}. Set --url or QUEUEVIZ_HOME."
+        )
         with pages_of(teacher, url) as pages:
             for old in Course.objects.filter(teacher=teacher, title=TITLE):
                 pages.post(reverse("course-delete", args=[old.slug]), {"confirm": "delete"})
@@ -79,7 +86,7 @@ class Command(BaseCommand):
         course = Course.objects.filter(slug=made.headers.get("Location", "").rstrip("/").rpartition("/")[2]).first()
         if course is None:
             raise CommandError(elsewhere)
-        return course, "(of QUEUEVIZ_DEMO_PASSWORD)" if from_environment else password
+        return course, "(value of QUEUEVIZ_DEMO_PASSWORD)" if from_environment else password
 
     def _play(self, url: str, code: str, students: int, seed: str, minutes: float | None) -> None:
         from queueviz.demo_class.parts import COMES_EVERY_S, PlayedStudent, cast
@@ -93,17 +100,17 @@ class Command(BaseCommand):
                 threads[-1].start()
                 self.stdout.write(f"{seat.name:12} {seat.part}")
                 over.wait(COMES_EVERY_S)
-            self.stdout.write("The class goes on until Ctrl+C.")
+            self.stdout.write("The class runs until Ctrl+C.")
             over.wait(None if minutes is None else minutes * 60)
         except KeyboardInterrupt:
             self.stdout.write("")
         over.set()
         for thread in threads:
             thread.join(ENDS_WITHIN_S)
-        self.stdout.write("The class is over. Its course stays, until the next demo_course.")
+        self.stdout.write("The class has ended. The course stays until the next demo_course.")
 
     def _say(self, text: str) -> None:
-        """Write a line, from the students' threads."""
+        """Write a line.  The students' threads call this."""
         self.stderr.write(text)
 
 

@@ -1,8 +1,8 @@
-"""`manage.py engines`: the engines of a Ray cluster, the sandboxes of each, and moving them to the others."""
+"""`manage.py engines`: list the engines of a Ray cluster with their sandboxes, and drain, stop or add engines."""
 
 import json
 import time
-from typing import Any
+from typing import Any, TypedDict
 
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError
@@ -17,22 +17,36 @@ DRAINED_WITHIN_S = 600.0
 LOOK_EVERY_S = 0.5
 
 
+class StartOptions(TypedDict):
+    """The options of `start`, by their names."""
+
+    number: int
+
+
+class NamedOptions(TypedDict):
+    """The options of `drain` and `stop`, by their names."""
+
+    name: str
+
+
 class Command(BaseCommand):
-    help = "Engines on several machines: list them, start some, drain one, or end one (docs/growing.md)."
+    help = "Manage engines on several machines: list, start, drain or stop them (docs/growing.md)."
 
     def add_arguments(self, parser: CommandParser) -> None:
         verbs = parser.add_subparsers(dest="verb", metavar="VERB")
-        shown = verbs.add_parser("list", help="engines, leases, sandboxes, frame age (also without a verb)")
+        shown = verbs.add_parser("list", help="list engines, leases, sandboxes and frame age (default)")
         for verb_parser in (parser, shown):
-            verb_parser.add_argument("--json", action="store_true", help="one JSON object")
-        start = verbs.add_parser("start", help="see that there are so many")
-        start.add_argument("number", type=engines_number, help="how many at least; 0: as many as the cluster has cores")
+            verb_parser.add_argument("--json", action="store_true", help="print one JSON object")
+        start = verbs.add_parser("start", help="start engines until NUMBER run")
+        start.add_argument(
+            "number", type=engines_number, help="engines that run afterwards; 0: one per core of the cluster"
+        )
         for verb, does in (
-            ("drain", "move all its sandboxes to the others, asleep, and wait until that is done"),
-            ("stop", "end it for good; what it has is opened by the others"),
+            ("drain", "stop its sandboxes, move them to the other engines, and wait for the end"),
+            ("stop", "end it; the other engines open its sandboxes"),
         ):
             verb_parser = verbs.add_parser(verb, help=does)
-            verb_parser.add_argument("name", help="as `manage.py engines` lists it, such as engine-2")
+            verb_parser.add_argument("name", help="name in `manage.py engines list`, such as engine-2")
 
     def handle(self, *args: Any, verb: str | None, **options: Any) -> None:
         try:
@@ -40,7 +54,7 @@ class Command(BaseCommand):
                 return self.show(as_json=options["json"])
             getattr(self, verb or "")(options)
         except LeaseUnreachable as error:
-            raise CommandError(f"The database is not reached: {error}") from error
+            raise CommandError(f"The database does not answer: {error}") from error
         except EngineBusy as error:
             raise CommandError(str(error)) from error
 
@@ -53,27 +67,29 @@ class Command(BaseCommand):
         else:
             self.stdout.write("No engine has a lease. On one machine `manage.py serve` needs none.")
 
-    def start(self, options: dict[str, Any]) -> None:
+    def start(self, options: StartOptions) -> None:
         from queueviz.engines import ray_cluster
 
         ray_cluster.connect(address())
         ray_cluster.see_that_there_are(options["number"])
 
-    def drain(self, options: dict[str, Any]) -> None:
+    def drain(self, options: NamedOptions) -> None:
         name, table = options["name"], lease_table()
         rows = [row for row in table.engines() if row.expires_in_s > 0]
         demand_listed(name, rows)
         if all(row.name == name or row.is_draining for row in rows):
-            raise CommandError(f"{name} is the only engine that takes sandboxes: start another one first.")
+            raise CommandError(f"{name} is the only engine that accepts sandboxes. Start another engine first.")
         table.drain(name)
         ends_s = time.monotonic() + DRAINED_WITHIN_S
         while left := sum(row.sandboxes for row in table.engines() if row.name == name and row.expires_in_s > 0):
             if time.monotonic() > ends_s:
-                raise CommandError(f"{name} still has {left} sandboxes. It goes on giving them back; look again.")
+                raise CommandError(
+                    f"{name} still has {left} sandboxes and continues to release them. Run the command again later."
+                )
             time.sleep(LOOK_EVERY_S)
-        self.stdout.write(f"{name} has no sandbox any more, and takes none. `manage.py engines stop {name}` ends it.")
+        self.stdout.write(f"{name} has no sandboxes left and accepts none. `manage.py engines stop {name}` ends it.")
 
-    def stop(self, options: dict[str, Any]) -> None:
+    def stop(self, options: NamedOptions) -> None:
         from queueviz.engines import ray_cluster
 
         ray_cluster.connect(address())
@@ -92,12 +108,12 @@ def lease_table() -> LeaseTable:
 def demand_listed(name: str, rows: list[Listed]) -> None:
     names = sorted({row.name for row in rows})
     if name not in names:
-        raise CommandError(f"No engine {name} has a lease. There are: {', '.join(names) or 'none'}.")
+        raise CommandError(f"No engine {name} has a lease. Engines with a lease: {', '.join(names) or 'none'}.")
 
 
 def address() -> str:
     if not settings.QUEUEVIZ_RAY_ADDRESS:
-        raise CommandError("QUEUEVIZ_RAY_ADDRESS names no Ray cluster. Set it to what `ray start --address` takes.")
+        raise CommandError("QUEUEVIZ_RAY_ADDRESS is not set. Set it to the cluster address of `ray start --address`.")
     return str(settings.QUEUEVIZ_RAY_ADDRESS)
 
 
@@ -108,13 +124,13 @@ def table(lines: list[tuple[str, ...]]) -> str:
     )
 
 
-def as_object(row: Listed) -> dict[str, Any]:
+def as_object(row: Listed) -> dict[str, object]:
     return {**row._asdict(), "figures": row.figures._asdict(), "expires_in_s": round(row.expires_in_s, 1)}
 
 
 def cells(row: Listed) -> tuple[str, ...]:
     over = row.expires_in_s <= 0
-    lease = f"ran out {-row.expires_in_s:.0f} s ago" if over else f"{row.expires_in_s:.0f} s"
+    lease = f"expired {-row.expires_in_s:.0f} s ago" if over else f"{row.expires_in_s:.0f} s"
     figures = row.figures
     columns = (
         ("-", "-", "-")

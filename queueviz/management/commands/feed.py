@@ -1,11 +1,11 @@
-"""`manage.py feed flights|csv|ndjson …`: real data into a running sandbox, or into a store that no process holds."""
+"""`manage.py feed flights|csv|ndjson …`: send real data to a running sandbox, or to a store that no process uses."""
 
 import argparse
 from collections.abc import Callable, Iterator
 from itertools import islice
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict, cast
 
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError
@@ -22,15 +22,36 @@ from sandbox.tools.store_feed import StoreSink
 FLIGHTS_SPEED = 600.0
 
 
+class Options(TypedDict):
+    """The options of the command, by their names."""
+
+    feed: str
+    file: NotRequired[Path]  # of csv and ndjson; likewise the columns
+    key: NotRequired[str | None]
+    tag: NotRequired[str | None]
+    time: NotRequired[str | None]
+    sandbox: str | None
+    url: str
+    token: str
+    store: Path | None
+    topic: str
+    queues: int
+    speed: float
+    rate: float
+    limit: int | None
+
+
 class Command(BaseCommand):
-    help = "Send a table message by message: the flights from New York in 2013, a CSV file, or a file of JSON lines."
+    help = "Send each row of a table as a message: New York's flights of 2013, a CSV file, or a file of JSON lines."
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         feeds = parser.add_subparsers(dest="feed", required=True, metavar="flights|csv|ndjson")
-        flights = feeds.add_parser("flights", help="336 776 departures in time order, gaps over 5 minutes cut")
+        flights = feeds.add_parser(
+            "flights", help="336 776 departures in time order; gaps over 5 minutes are shortened"
+        )
         _add_target(flights, topic="flights", speed=FLIGHTS_SPEED)
-        for name, what in (("csv", "CSV with a header line"), ("ndjson", "one JSON object a line")):
+        for name, what in (("csv", "CSV with a header line"), ("ndjson", "one JSON object per line")):
             table = feeds.add_parser(name, help=f"a file: {what}")
             table.add_argument("file", type=Path, help=what)
             table.add_argument("--key", help="column of the message key; equal keys stay in order")
@@ -40,14 +61,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            sent = self._feed(options)
+            sent = self._feed(cast(Options, options))
         except (SandboxError, RemoteRefused) as refused:
             raise CommandError(str(refused)) from refused
         except KeyboardInterrupt:
             raise CommandError("Stopped.", returncode=130) from None
         self.stdout.write(f"{sent} messages sent to {options['topic']}.")
 
-    def _feed(self, options: dict[str, Any]) -> int:
+    def _feed(self, options: Options) -> int:
         rows, total = _source(options)
         if options["limit"] is not None:
             rows, total = islice(rows, options["limit"]), min(total, options["limit"])
@@ -66,22 +87,28 @@ class Command(BaseCommand):
 
 
 def _add_target(parser: argparse.ArgumentParser, *, topic: str | None, speed: float) -> None:
-    parser.add_argument("--topic", default=topic, required=topic is None, help="where to send")
-    parser.add_argument("--speed", type=_positive, default=speed, help="times as fast as it happened (%(default)s)")
-    parser.add_argument("--rate", type=_positive, default=MOST_ROWS_PER_S, help="most messages a second (%(default)s)")
-    parser.add_argument("--limit", type=_whole, help="send only the first so many")
+    parser.add_argument("--topic", default=topic, required=topic is None, help="topic of the messages")
+    parser.add_argument(
+        "--speed", type=_positive, default=speed, help="speed, as a multiple of real time (default %(default)s)"
+    )
+    parser.add_argument(
+        "--rate", type=_positive, default=MOST_ROWS_PER_S, help="maximum messages per second (default %(default)s)"
+    )
+    parser.add_argument("--limit", type=_whole, metavar="N", help="send only the first N rows")
     parser.add_argument("--sandbox", help="slug of a running sandbox")
-    parser.add_argument("--url", default="http://127.0.0.1:8000", help="its server (%(default)s)")
+    parser.add_argument("--url", default="http://127.0.0.1:8000", help="server of the sandbox (default %(default)s)")
     parser.add_argument(
         "--token",
         default=environment.text("QUEUEVIZ_TOKEN"),
-        help="its API token, qv_… (or in the variable QUEUEVIZ_TOKEN)",
+        help="API token of the sandbox, qv_… (default: the variable QUEUEVIZ_TOKEN)",
     )
-    parser.add_argument("--store", type=Path, help="instead: a store directory that nobody holds")
-    parser.add_argument("--queues", type=_whole, default=8, help="with --store: queues of the topic (%(default)s)")
+    parser.add_argument("--store", type=Path, help="write into this store directory instead; no broker may use it")
+    parser.add_argument(
+        "--queues", type=_whole, default=8, help="with --store: number of queues of the topic (default %(default)s)"
+    )
 
 
-def _source(options: dict[str, Any]) -> tuple[Iterator[FeedRow], int]:
+def _source(options: Options) -> tuple[Iterator[FeedRow], int]:
     if options["feed"] == "flights":
         table = prepare_flights(Path(settings.QUEUEVIZ_HOME))
         total = count_lines(table)
@@ -92,13 +119,13 @@ def _source(options: dict[str, Any]) -> tuple[Iterator[FeedRow], int]:
     return read(options["file"], columns), max(0, count_lines(options["file"]) - is_csv)
 
 
-def _sink(options: dict[str, Any]) -> tuple[Callable[[list[FeedRow]], None], Callable[[], None]]:
+def _sink(options: Options) -> tuple[Callable[[list[FeedRow]], None], Callable[[], None]]:
     if bool(options["sandbox"]) == bool(options["store"]):
-        raise CommandError("Say where to: --sandbox SLUG --url URL --token TOKEN, or --store DIR.")
+        raise CommandError("Choose one target: --sandbox SLUG --url URL --token TOKEN, or --store DIR.")
     if options["store"]:
         store = StoreSink(options["store"], options["topic"], queues=options["queues"])
         return store.send, store.close
-    sandbox = RemoteSandbox(options["url"], options["sandbox"], options["token"])
+    sandbox = RemoteSandbox(options["url"], options["sandbox"] or "", options["token"])
     try:
         return SandboxSink(sandbox, options["topic"]).send, sandbox.close
     except BaseException:
@@ -109,11 +136,11 @@ def _sink(options: dict[str, Any]) -> tuple[Callable[[list[FeedRow]], None], Cal
 def _positive(text: str) -> float:
     value = float(text)
     if not 0 < value < 1e9:
-        raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
+        raise argparse.ArgumentTypeError(f"{text} is not a number greater than 0")
     return value
 
 
 def _whole(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 up")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
     return int(text)

@@ -1,4 +1,4 @@
-"""`manage.py fidelity`: run the tests behind every claim, and say which claim nothing shows."""
+"""`manage.py fidelity`: run the tests of every claim, and list claims without a test."""
 
 import json
 import sys
@@ -13,18 +13,19 @@ from django.core.management import BaseCommand, CommandError, CommandParser
 from queueviz.fidelity import reference, runner
 from queueviz.fidelity.ledger import Claim, ledger
 from queueviz.fidelity.marks import MarkUnread, scan
+from sandbox.tools.reference import write_pages
 
 
 class Command(BaseCommand):
-    help = "Run the tests behind docs/fidelity.md; exit code 1 unless every row has tests and all of them pass."
+    help = "Run the tests of docs/fidelity.md. The exit code is 1 unless every row has tests and all tests pass."
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         shape = 'print [{"row", "claim", "tests": [{"id", "outcome"}]}]'
         parser.add_argument("--json", action="store_true", help=shape)
         parser.add_argument("--row", action="extend", nargs="+", default=[], metavar="ROW", help="only these rows")
-        parser.add_argument("--docs", action="store_true", help="write docs/fidelity.md and run nothing")
-        parser.add_argument("--tests", type=Path, default=None, metavar="DIR", help="where the tests lie")
+        parser.add_argument("--docs", action="store_true", help="write docs/fidelity.md and its sections; run nothing")
+        parser.add_argument("--tests", type=Path, default=None, metavar="DIR", help="directory of the tests")
 
     def handle(self, *args: Any, **options: Any) -> None:
         root = Path(settings.BASE_DIR)
@@ -32,7 +33,7 @@ class Command(BaseCommand):
             return self._write_docs(root)
         rows, tests = ledger(), options["tests"] or root / "tests"
         if unknown := [row for row in options["row"] if row not in rows]:
-            raise CommandError(f"{unknown[0]} is no row; rows are 0.1 … 4.34 and D1 … D47.")
+            raise CommandError(f"No row {unknown[0]}. Rows are 0.1 … 4.38 and D1 … D49.")
         asked = [rows[row] for row in dict.fromkeys(options["row"])] or list(rows.values())
         marked_wrongly = self._unknown_marks(Path(tests), rows)
         if marked_wrongly:  # pytest would stop at them with more words
@@ -51,8 +52,8 @@ class Command(BaseCommand):
         return None
 
     def _write_docs(self, root: Path) -> None:
-        (root / "docs" / reference.NAME).write_text(reference.page(root), "utf-8")
-        self.stdout.write(f"docs/{reference.NAME}")
+        for name in write_pages(reference.pages(root), root / "docs"):
+            self.stdout.write(f"docs/{name}")
 
     @staticmethod
     def _unknown_marks(tests: Path, rows: Mapping[str, Claim]) -> list[str]:
@@ -60,16 +61,20 @@ class Command(BaseCommand):
             marks = scan(tests, tests.parent)
         except MarkUnread as unread:
             return [str(unread)]
-        return [f"{test} is marked with {row}, which is no row." for row, test in marks if row not in rows]
+        return [
+            f"{test} has the mark {row}, and docs/fidelity.md has no such row."
+            for row, test in marks
+            if row not in rows
+        ]
 
 
 def _working_directory(tests: Path, root: Path) -> Path:
-    """Return the working directory: the tree's own tests run with its settings, others without."""
+    """Return the working directory for pytest: the tree's own tests run with its settings, others without."""
     return root if tests.resolve().is_relative_to(root) else tests
 
 
-def _lines(listed: Iterable[Mapping[str, Any]]) -> str:
-    """Return row and claim, then each test once with the counts of its outcomes."""
+def _lines(listed: Iterable[runner.RowTests]) -> str:
+    """Return the text of the list: row and claim, then each test once with the counts of its outcomes."""
     lines = []
     for entry in listed:
         lines.append(f"{entry['row']:<5} {entry['claim']}")

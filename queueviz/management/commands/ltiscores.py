@@ -1,4 +1,4 @@
-"""`manage.py ltiscores`: sends scores that wait for their LMS, once.  `manage.py serve` does so all the time."""
+"""`manage.py ltiscores`: send pending scores to their LMS once.  `manage.py serve` sends them continuously."""
 
 from typing import Any
 
@@ -9,11 +9,13 @@ from queueviz.lti import scores
 
 
 class Command(BaseCommand):
-    help = "Send the scores that wait for an LMS and are due, once, and say how many arrived and how many wait."
+    help = "Send the due scores to their LMS once, and print how many arrived, are pending and failed."
     requires_system_checks = ()
 
     def handle(self, *args: Any, **options: Any) -> None:
         arrived = scores.turn()
         failed = scores.differing().filter(tries__gte=scores.MOST_TRIES).count()
         waiting = scores.differing().filter(tries__lt=scores.MOST_TRIES).count()
-        self.stdout.write(f"{timezone.now():%Y-%m-%d %H:%M:%S} UTC: {arrived} arrived, {waiting} wait, {failed} failed")
+        self.stdout.write(
+            f"{timezone.now():%Y-%m-%d %H:%M:%S} UTC: {arrived} arrived, {waiting} pending, {failed} failed"
+        )

@@ -1,4 +1,4 @@
-"""`manage.py mqstore WHAT DIRECTORY`: look into a store, ours or Apache's, without changing a byte."""
+"""`manage.py mqstore WHAT DIRECTORY`: read a store of QueueViz or Apache without changing it."""
 
 import os
 import sys

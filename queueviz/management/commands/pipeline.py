@@ -1,4 +1,4 @@
-"""`manage.py pipeline JOB --store DIR`: one job on Spark, in a process of its own, with its progress as a bar.
+"""`manage.py pipeline JOB --store DIR`: run one job on Spark, in a process of its own, with a progress bar.
 
 `pipeline show JOB` prints its last result instead, without Spark; `pipeline sql "select …"` is the job `sql`.
 """
@@ -11,7 +11,7 @@ import sys
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, cast
 
 import orjson
 from django.conf import settings
@@ -24,15 +24,15 @@ from queueviz.courses.difference_texts import shown
 from queueviz.courses.models import Course
 from queueviz.courses.regrading import publish
 from queueviz.engine import directory_of
+from queueviz.runs.directories import result_of, sealed_of, sources_of, sources_of_class
 from queueviz.runs.last_results import SHOW, SQL, check_words, directories_of, lines_at, result_at, row_of
-from queueviz.runs.places import result_of, sealed_of, sources_of, sources_of_class
-from queueviz.runs.printed import lines_of
+from queueviz.runs.text_tables import lines_of
 from sandbox.kernel.errors import SandboxError
-from sandbox.pipeline.few import is_few
 from sandbox.pipeline.jobs.job import WrongOption
-from sandbox.pipeline.launch import ENDED, Child, Order, Where
-from sandbox.pipeline.results import manifest_of
-from sandbox.pipeline.sentences import sentence_of
+from sandbox.pipeline.runs.error_sentences import sentence_of
+from sandbox.pipeline.runs.launch import ENDED, Child, Order, Report, Where
+from sandbox.pipeline.runs.results import manifest_of
+from sandbox.pipeline.spark.small_runs import is_few
 from sandbox.simulation.many_replays import executed_again
 
 INTERRUPTED = 130
@@ -40,50 +40,81 @@ SHOWN = 20
 IMPORT = "import"  # reads files, which its option path names
 
 
+class Arguments(TypedDict):
+    """The arguments of the command, by their names."""
+
+    job: str
+    about: str | None
+    store: Path | None
+    sandbox: str | None
+    students: Path | None
+    course: str | None
+    master: str | None
+    remote: str | None
+    out: Path | None
+    sealed: Path | None
+    format: str | None
+    append: bool
+    follow: bool
+    option: list[str]
+    publish: bool
+    rerun: bool
+    show: int
+    table: str | None
+    json: bool
+
+
 class Command(BaseCommand):
-    help = "Run a job over a store or a sandbox's journal: on this machine, a Spark cluster or a Connect server."
+    help = "Run a Spark job over a store or a sandbox's journal: on this machine, a cluster or a Connect server."
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
-        add("job", help="what to ask; a wrong name lists them. show: the last result of a job; sql: a query")
-        add("about", nargs="?", metavar="JOB|QUERY", help="of show: which job; of sql: one SELECT")
+        add("job", help="name of a job (an unknown name lists all); show: last result of a job; sql: a query")
+        add("about", nargs="?", metavar="JOB|QUERY", help="show: name of a job; sql: one SELECT")
         where = parser.add_mutually_exclusive_group()
-        where.add_argument("--store", type=Path, metavar="DIR", help="a broker's store, ours or Apache's")
-        where.add_argument("--sandbox", metavar="SLUG", help="a sandbox of this data home: its journal and stores")
+        where.add_argument("--store", type=Path, metavar="DIR", help="store of a broker, QueueViz's or Apache's")
+        where.add_argument("--sandbox", metavar="SLUG", help="journal and stores of a sandbox in this data home")
         where.add_argument(
             "--class",
             type=Path,
             metavar="DIR",
             dest="students",
-            help="all sandboxes below a directory, such as simulate_class makes",
+            help="all sandboxes in a directory that simulate_class wrote",
         )
-        where.add_argument("--course", metavar="SLUG", help="all sandboxes of a course, as in its address")
+        where.add_argument("--course", metavar="SLUG", help="all sandboxes of a course; SLUG is the last part of /c/…/")
         engine = parser.add_mutually_exclusive_group()
-        engine.add_argument("--master", help="a Spark cluster, as spark://host:7077; local[*] without it")
-        engine.add_argument("--remote", help="a Spark Connect server, as sc://host:15002")
-        add("--out", type=Path, metavar="DIR", help="where the result goes (default: the data home, pipeline/JOB)")
+        engine.add_argument("--master", help="Spark cluster, such as spark://host:7077 (default local[*])")
+        engine.add_argument("--remote", help="Spark Connect server, such as sc://host:15002")
+        add("--out", type=Path, metavar="DIR", help="directory of the result (default: pipeline/JOB in the data home)")
         add(
             "--sealed",
             type=Path,
             metavar="DIR",
-            help="of --store: where its sealed log files are, or are to go (default: the data home, pipeline/seal)",
+            help="with --store: directory of sealed log files (default: pipeline/seal in the data home)",
         )
-        add("--format", help="of export, import and sql: ndjson, csv or parquet; of export and seal also iceberg")
-        add("--append", action="store_true", help="of export: add what came since to the last Parquet or Iceberg")
-        add("--follow", action="store_true", help="of lag_history: stay, and take up what comes, until Ctrl-C")
-        add("--option", action="append", default=[], metavar="KEY=VALUE", help="more of the job's own options")
-        add("--publish", action="store_true", help="of grading --course: what was found is the grades from now on")
+        add("--format", help="export, import, sql: ndjson, csv or parquet; export, seal: also iceberg")
+        add("--append", action="store_true", help="export: append new messages to the last Parquet or Iceberg result")
+        add("--follow", action="store_true", help="lag_history: continue with new events until Ctrl+C")
+        add("--option", action="append", default=[], metavar="KEY=VALUE", help="an option of the job (repeatable)")
+        add("--publish", action="store_true", help="grading --course: replace the published grades with the result")
         add(
             "--rerun",
             action="store_true",
-            help="of grading --course: execute every sandbox's actions again, and compare what is written",
+            help="grading --course: re-execute the actions of every sandbox and compare the journals",
         )
-        add("--show", type=_count, default=SHOWN, metavar="N", help=f"rows of each table to print (default: {SHOWN})")
-        add("--table", metavar="T", help="of show: only this table")
-        add("--json", action="store_true", help="print the outcome as JSON, and no rows")
+        add(
+            "--show",
+            type=_count,
+            default=SHOWN,
+            metavar="N",
+            help=f"number of rows to print of each table (default: {SHOWN})",
+        )
+        add("--table", metavar="T", help="show: print only this table")
+        add("--json", action="store_true", help="print the outcome as JSON, without rows")
 
-    def handle(self, *args: Any, **arguments: Any) -> None:
+    def handle(self, *args: Any, **options: Any) -> None:
+        arguments = cast(Arguments, options)
         home = Path(settings.QUEUEVIZ_HOME)
         began_at = timezone.now()
         course = course_of(arguments)
@@ -109,22 +140,22 @@ class Command(BaseCommand):
         )
         ended = self._run(order, Where(arguments["master"], arguments["remote"]), home, quiet=arguments["json"])
         if course is not None and arguments["job"] == GRADING and ended["state"] == "done":
-            self._regrade(course, began_at, sorted(journals), arguments, ended | {"out": order.out})
+            self._regrade(course, began_at, sorted(journals), arguments, ended, order.out)
             return
         if arguments["json"]:
             self.stdout.write(orjson.dumps({**ended, "out": order.out}).decode())
         if ended["state"] != "done":
-            raise CommandError(ended.get("why", "It was cancelled."), returncode=1)
+            raise CommandError(ended.get("why", "The run was cancelled."), returncode=1)
         if not arguments["json"]:
             manifest = manifest_of(Path(order.out))
             tables = manifest.tables if manifest is not None else {}
-            for name in ended["tables"] if tables else ():
+            for name in ended.get("tables", ()) if tables else ():
                 for line in lines_of(Path(order.out), name, tables[name], arguments["show"]):
                     self.stdout.write(line)
 
-    def _show(self, arguments: dict[str, Any], home: Path, course: Course | None) -> None:
-        """Raises WrongOption, CorruptRecord, CommandError."""
-        job = arguments["about"]
+    def _show(self, arguments: Arguments, home: Path, course: Course | None) -> None:
+        """Print the last result of a job.  Raises WrongOption, CorruptRecord, CommandError."""
+        job = arguments["about"] or ""
         if (out := arguments["out"]) is None:
             name = source_of({**arguments, "job": job}, home)[2] if course is None else course.slug
             out = result_of(job, name)
@@ -136,9 +167,9 @@ class Command(BaseCommand):
                 self.stdout.write(line)
 
     def _regrade(
-        self, course: Course, began_at: datetime, slugs: list[str], arguments: dict[str, Any], ended: dict[str, Any]
+        self, course: Course, began_at: datetime, slugs: list[str], arguments: Arguments, ended: Report, out: str
     ) -> None:
-        """Compute the differences to the grades, and publish them if the command has the option."""
+        """Compute and print the differences from the grades, and publish them if the command has the option."""
         directories = [directory_of(slug) for slug in slugs] if arguments["rerun"] else []
         reruns = list(executed_again(directories, os.cpu_count() or 1))
         try:
@@ -151,6 +182,7 @@ class Command(BaseCommand):
         if arguments["json"]:
             summary = {
                 **ended,
+                "out": out,
                 "attempts": made.attempts,
                 "differences": made.differences,
                 "rerun": len(reruns),
@@ -162,20 +194,23 @@ class Command(BaseCommand):
             difference = shown(row)
             self.stdout.write(f"{difference['student']}, lab {difference['number']}: {difference['sentence']}")
         self.stdout.write(
-            f"{made.attempts} attempts of {len(slugs)} sandboxes graded again, {len(made.differences)} differences."
+            f"Regraded {made.attempts} attempts of {len(slugs)} sandboxes: {len(made.differences)} differences."
         )
         if reruns:
             self.stdout.write(
-                f"{len(reruns)} sandboxes executed again: {sum(run.compared for run in reruns)} events are the same."
+                f"Re-executed {len(reruns)} sandboxes: {sum(run.compared for run in reruns)} events are equal."
             )
         self.stdout.write(
-            "Nothing is published: --publish does, or the page of the course's results."
+            "No grade is published. Publish with --publish or on the results page of the course."
             if done is None
-            else f"Published: {done.changed} grades changed, {done.went_on} stay as work went on since."
+            else f"Published: {done.changed} grades changed, {done.went_on} kept: their students continued since."
         )
 
-    def _run(self, order: Order, where: Where, home: Path, *, quiet: bool) -> dict[str, Any]:
-        """Return the last report of the run.  Raises CommandError if no report ended it."""
+    def _run(self, order: Order, where: Where, home: Path, *, quiet: bool) -> Report:
+        """Run the order in a child process and return its last report.
+
+        Raises CommandError if no report ended the run.
+        """
         scratch = home / "pipeline" / ".spark"
         log = scratch / f"{order.run}.log"
         code = None
@@ -192,24 +227,30 @@ class Command(BaseCommand):
                     return self._with_words(ended, log)
             code = child.exit_code
         except KeyboardInterrupt:
-            raise CommandError("It was interrupted; the last result is as it was.", returncode=INTERRUPTED) from None
+            raise CommandError("Interrupted. The last result is unchanged.", returncode=INTERRUPTED) from None
         except SandboxError as error:
             log.unlink(missing_ok=True)
             raise CommandError(str(error), returncode=1) from None
         except OSError as error:
             raise CommandError(sentence_of(error), returncode=1) from None
         how = f"was killed ({signal.Signals(-code).name})" if code is not None and code < 0 else "ended"
-        raise CommandError(f"Spark's process {how} before the job was done; what it said is in {log}.", returncode=1)
+        raise CommandError(f"The Spark process {how} before the job was done. Its output is in {log}.", returncode=1)
 
-    def _with_words(self, ended: dict[str, Any], log: Path) -> dict[str, Any]:
-        """Keep Spark's log if a run failed and wrote to it, unless the reason is QueueViz's own."""
+    def _with_words(self, ended: Report, log: Path) -> Report:
+        """Return the report, with a note on Spark's log if the run failed and wrote to it.
+
+        Otherwise the log is deleted.  It is also deleted if the failure has a reason of QueueViz's own.
+        """
         if ended["state"] == "failed" and log.stat().st_size and not ended.get("is_ours"):
-            return {**ended, "why": f"{ended['why']} What Spark said is in {log}."}
+            return {**ended, "why": f"{ended['why']} Spark's output is in {log}."}
         log.unlink()
         return ended
 
-    def _heard(self, child: Child, order: Order, *, quiet: bool) -> dict[str, Any] | None:
-        """Follow the run.  Ctrl-C ends a run that follows, which is then done; it cuts off any other."""
+    def _heard(self, child: Child, order: Order, *, quiet: bool) -> Report | None:
+        """Return the last report of the run.
+
+        Ctrl-C ends a run with `--follow`, which is then complete; any other run is interrupted.
+        """
         try:
             return self._follow(child, quiet=quiet)
         except KeyboardInterrupt:
@@ -218,8 +259,8 @@ class Command(BaseCommand):
             child.end(order.run)
             return self._follow(child, quiet=quiet)
 
-    def _follow(self, child: Child, *, quiet: bool) -> dict[str, Any] | None:
-        """Follow the process to the end of the run.  None: the process was gone before."""
+    def _follow(self, child: Child, *, quiet: bool) -> Report | None:
+        """Show the progress and return the last report of the run.  None: the process ended before it."""
         with tqdm(disable=quiet or not sys.stderr.isatty(), unit=" tasks", desc="starting Spark") as bar:
             for report in child.reports():
                 if report["state"] in ENDED:
@@ -230,49 +271,48 @@ class Command(BaseCommand):
         return None
 
 
-def course_of(arguments: dict[str, Any]) -> Course | None:
-    """Raises CommandError."""
+def course_of(arguments: Arguments) -> Course | None:
+    """Return the course of `--course`, or None without it.  Raises CommandError if options do not fit."""
     if arguments["course"] is None:
         if arguments["publish"] or arguments["rerun"]:
-            raise CommandError("--publish and --rerun are of a course: name it with --course.", returncode=1)
+            raise CommandError("--publish and --rerun need a course: name it with --course.", returncode=1)
         return None
     if arguments["out"] is not None:
-        raise CommandError("The results of a course lie in the data home: leave --out away.", returncode=1)
+        raise CommandError("Results of a course are stored in the data home. Remove --out.", returncode=1)
     if (arguments["publish"] or arguments["rerun"]) and arguments["job"] != GRADING:
-        raise CommandError("--publish and --rerun are of the job grading.", returncode=1)
+        raise CommandError("--publish and --rerun need the job grading.", returncode=1)
     course = Course.objects.filter(slug=arguments["course"]).first()
     if course is None:
-        raise CommandError(f"There is no course {arguments['course']}.", returncode=1)
+        raise CommandError(f"No course {arguments['course']}. Use the last part of its address /c/…/.", returncode=1)
     return course
 
 
-def source_of(arguments: dict[str, Any], home: Path) -> tuple[dict[str, str], dict[str, str], str]:
-    """Return stores and journals by name, and the name of the whole.  Raises CommandError."""
+def source_of(arguments: Arguments, home: Path) -> tuple[dict[str, str], dict[str, str], str]:
+    """Return the stores and journals of the source by name, and the name of the result.  Raises CommandError."""
     if arguments["store"] is not None:
         root = arguments["store"].resolve()
         return {root.name: str(root)}, {}, root.name
     if arguments["sandbox"] is None and arguments["students"] is None:
         if arguments["job"] == IMPORT:
             return {}, {}, "files"
-        raise CommandError(
-            "Name what to read: --store DIR, --sandbox SLUG, --class DIR or --course SLUG.", returncode=1
-        )
+        raise CommandError("Choose a source: --store DIR, --sandbox SLUG, --class DIR or --course SLUG.", returncode=1)
     if arguments["students"] is not None:
         directory = arguments["students"].resolve()
         name, sources = directory.name, sources_of_class(directory)
         if sources is None:
             raise CommandError(
-                f"There is no sandbox below {directory}: simulate_class makes such a directory.", returncode=1
+                f"No sandbox in {directory}. manage.py simulate_class writes such a directory.", returncode=1
             )
     else:
-        name, sources = arguments["sandbox"], sources_of(arguments["sandbox"])
+        name = arguments["sandbox"] or ""
+        sources = sources_of(name)
         if sources is None:
-            raise CommandError(f"There is no sandbox {name} in {home}.", returncode=1)
+            raise CommandError(f"No sandbox {name} in {home}.", returncode=1)
     return *sources, name
 
 
-def query_of(arguments: dict[str, Any], name: str) -> dict[str, str]:
-    """Return the query of the job `sql`, and the last results it may name.  Raises CommandError."""
+def query_of(arguments: Arguments, name: str) -> dict[str, str]:
+    """Return the options of the job `sql`: the query, and the last results it may name.  Raises CommandError."""
     if arguments["job"] != SQL:
         return {}
     try:
@@ -281,33 +321,34 @@ def query_of(arguments: dict[str, Any], name: str) -> dict[str, str]:
         raise CommandError(str(error), returncode=1) from None
 
 
-def sealed_by(arguments: dict[str, Any], stores: dict[str, str]) -> dict[str, str]:
-    """The directory of each store's sealed log files.  Raises CommandError."""
+def sealed_by(arguments: Arguments, stores: dict[str, str]) -> dict[str, str]:
+    """Return the directory of each store's sealed log files.  Raises CommandError."""
     if arguments["sealed"] is None:
         return sealed_of(stores)
     if arguments["store"] is None:
-        raise CommandError("--sealed is of --store: sealed files of sandboxes lie in the data home.", returncode=1)
+        raise CommandError("--sealed needs --store: sealed files of sandboxes are in the data home.", returncode=1)
     [name], directory = stores, arguments["sealed"].resolve()
     if directory == (root := Path(stores[name])) or root in directory.parents:
         raise CommandError(
-            f"{directory} lies in the store: its broker owns that. Name another directory.", returncode=1
+            f"{directory} is in the store, and only its broker may write there. Choose another directory.", returncode=1
         )
     return {name: str(directory)}
 
 
 def _count(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text} is no number of rows, such as 0 or 20")
+        raise argparse.ArgumentTypeError(f"{text} is not a number of rows, such as 0 or 20")
     return int(text)
 
 
-def options_of(arguments: dict[str, Any]) -> dict[str, str]:
-    """Raises CommandError."""
+def options_of(arguments: Arguments) -> dict[str, str]:
+    """Return the options of the job.  Raises CommandError for an option that is not KEY=VALUE."""
     options = {}
     for text in arguments["option"]:
         key, equals, value = text.partition("=")
         if not equals:
-            raise CommandError(f"{text} is no option: write it as KEY=VALUE.", returncode=1)
+            raise CommandError(f"{text} is not an option. Write KEY=VALUE.", returncode=1)
         options[key] = str(Path(value).resolve()) if key == "path" and value else value
-    options |= {name: "true" for name in ("follow", "append") if arguments[name]}
+    options |= {"follow": "true"} if arguments["follow"] else {}
+    options |= {"append": "true"} if arguments["append"] else {}
     return options | ({"format": arguments["format"]} if arguments["format"] else {})

@@ -1,4 +1,4 @@
-"""`manage.py pipelineworker`: carries out the runs requested on the pages, with one warm Spark session."""
+"""`manage.py pipelineworker`: execute the runs requested on the pages in one Spark session."""
 
 import argparse
 import os
@@ -10,43 +10,43 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-from queueviz.runs import places
+from queueviz.runs import directories
 from queueviz.runs.worker import Worker
-from sandbox.pipeline.launch import Child, Where
+from sandbox.pipeline.runs.launch import Child, Where
 
 SCRATCH = ".worker"  # Spark's own files; of this process only, so what a killed one left can go
 
 
 class Command(BaseCommand):
     help = (
-        "Carry out the pipeline's runs one after the other. Spark starts with the first one and is let go after "
-        "ten idle minutes. `manage.py serve` starts this beside itself; one worker serves a data home."
+        "Execute requested pipeline runs one by one. Spark starts with the first run and stops after ten idle "
+        "minutes. `manage.py serve` starts this worker. A data home has one worker."
     )
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         engine = parser.add_mutually_exclusive_group()
-        engine.add_argument("--master", help="a Spark cluster, as spark://host:7077; local[*] without it")
-        engine.add_argument("--remote", help="a Spark Connect server, as sc://host:15002")
-        parser.add_argument("--beside", type=int, metavar="PID", help="end when that process, which started it, ends")
+        engine.add_argument("--master", help="Spark cluster, such as spark://host:7077 (default local[*])")
+        engine.add_argument("--remote", help="Spark Connect server, such as sc://host:15002")
+        parser.add_argument("--beside", type=int, metavar="PID", help="end when the parent process PID ends")
 
     def handle(self, *args: Any, master: str | None, remote: str | None, beside: int | None, **options: Any) -> None:
-        directory = places.home() / places.FOLDER
+        directory = directories.home() / directories.FOLDER
         scratch = directory / SCRATCH
         worker = Worker(directory, opener(Where(master, remote), scratch))
         if not worker.begin():
-            raise CommandError("Another worker is at work in this data home.", returncode=1)
+            raise CommandError("Another worker runs in this data home.", returncode=1)
         shutil.rmtree(scratch, ignore_errors=True)
         stopped: list[int] = []
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda which, _: stopped.append(which))
         if beside is None:
-            self.stdout.write("Waiting for runs. Ctrl+C ends it.")
+            self.stdout.write("Waiting for runs. Ctrl+C ends the worker.")
         worker.run(lambda: bool(stopped) or (beside is not None and os.getppid() != beside))
 
 
 def opener(where: Where, scratch: Path) -> Callable[[Path], Child]:
-    """Return a function that starts Spark's process; its output besides answers goes into the file."""
+    """Return a function that starts Spark's process.  It takes the file for the process's output other than reports."""
 
     def open_child(words: Path) -> Child:
         with words.open("wb") as file:

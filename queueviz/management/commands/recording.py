@@ -1,4 +1,4 @@
-"""`manage.py recording export|import|check`: recordings as files (docs/recording.md)."""
+"""`manage.py recording export|import|check`: write, read and check recordings as files (docs/recording.md)."""
 
 import argparse
 import os
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, cast
 
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError
@@ -33,6 +33,28 @@ END = 2**53
 NICENESS = 10  # of a process beside the server
 
 
+class ExportOptions(TypedDict):
+    """The options of `export`, by their names."""
+
+    directory: Path | None
+    play: str | None
+    seed: str
+    minutes: float
+    pace_ms: int
+    beside: bool
+    without_scores: bool
+    first: int
+    last: int
+
+
+class PageOptions(TypedDict):
+    """The options of `page`, by their names."""
+
+    page: Path
+    title: str
+    language: str
+
+
 class Command(BaseCommand):
     help = "Write, unpack or check a recording: a file with the frames and facts of a sandbox."
     requires_system_checks = ()
@@ -42,34 +64,38 @@ class Command(BaseCommand):
         export = kinds.add_parser("export", help="write a recording")
         export.add_argument("file", type=Path, help="the recording to write")
         source = export.add_mutually_exclusive_group(required=True)
-        source.add_argument("--directory", type=Path, help="of a sandbox, or one that import made")
-        source.add_argument("--play", choices=list(TEMPLATES), help="a template, in virtual time")
-        export.add_argument("--seed", default="0", help="with --play (default 0)")
-        export.add_argument("--minutes", type=float, default=1.0, help="with --play (default 1)")
-        export.add_argument("--pace-ms", type=int, default=PACE_MS, help=f"between two readings (default {PACE_MS})")
+        source.add_argument("--directory", type=Path, help="directory of a sandbox or of an imported recording")
+        source.add_argument("--play", choices=list(TEMPLATES), help="play this template in virtual time")
+        export.add_argument("--seed", default="0", help="with --play: seed of the run (default 0)")
+        export.add_argument("--minutes", type=float, default=1.0, help="with --play: minutes to play (default 1)")
+        export.add_argument(
+            "--pace-ms", type=int, default=PACE_MS, help=f"milliseconds between two frames (default {PACE_MS})"
+        )
         export.add_argument(
             "--beside",
             action="store_true",
-            help="with --directory, for the server: of low priority, for a limited time",
+            help="with --directory: run at low priority for a limited time, as the server does",
         )
-        export.add_argument("--without-scores", action="store_true", help="leave out what labs were worth")
-        export.add_argument("--from", dest="first", type=int, default=0, help="event to begin at")
-        export.add_argument("--to", dest="last", type=int, default=END, help="event to end at")
+        export.add_argument("--without-scores", action="store_true", help="omit the scores of labs")
+        export.add_argument("--from", dest="first", type=int, default=0, help="first event")
+        export.add_argument("--to", dest="last", type=int, default=END, help="last event")
         unpack = kinds.add_parser("import", help="unpack a recording into a directory of plain JSON")
         unpack.add_argument("file", type=Path)
-        unpack.add_argument("directory", type=Path, help="a new one")
-        page = kinds.add_parser("page", help="put a recording and its player into one HTML file that asks for nothing")
+        unpack.add_argument("directory", type=Path, help="directory to create")
+        page = kinds.add_parser(
+            "page", help="write a recording and its player into one HTML file that loads nothing else"
+        )
         page.add_argument("file", type=Path)
         page.add_argument("page", type=Path, help="the HTML file to write")
         page.add_argument("--title", default="QueueViz")
         page.add_argument("--language", choices=[code for code, _ in settings.LANGUAGES], default="en")
-        check = kinds.add_parser("check", help="read all of a recording")
+        check = kinds.add_parser("check", help="read a whole recording and report damage")
         check.add_argument("file", type=Path)
 
     def handle(self, *args: Any, what: str, file: Path, **options: Any) -> None:
         try:
             if what == "export":
-                self._export(file, options)
+                self._export(file, cast(ExportOptions, options))
             else:
                 with file.open("rb") as data:
                     recording = Recording(data)
@@ -78,16 +104,16 @@ class Command(BaseCommand):
                     else:
                         recording.check()
                     if what == "page":
-                        self._page(file, options)
+                        self._page(file, cast(PageOptions, options))
                     self._print(file, recording)
         except (BadRecording, CorruptRecord) as error:
             raise CommandError(str(error)) from error
         except OSError as error:
             raise CommandError(f"{error.filename}: {error.strerror}. Choose another path.") from error
 
-    def _export(self, file: Path, options: dict[str, Any]) -> None:
+    def _export(self, file: Path, options: ExportOptions) -> None:
         if options["minutes"] <= 0 or options["pace_ms"] <= 0:
-            raise CommandError("--minutes and --pace-ms are above 0.")
+            raise CommandError("--minutes and --pace-ms must be greater than 0.")
         with _source(options) as (about, frames, facts):
             kept = in_range(frames, options["first"], options["last"])
             rows = map(without_score, facts) if options["without_scores"] else facts
@@ -97,7 +123,7 @@ class Command(BaseCommand):
             with file.open("rb") as written:
                 self._print(file, Recording(written))
 
-    def _page(self, file: Path, options: dict[str, Any]) -> None:
+    def _page(self, file: Path, options: PageOptions) -> None:
         with translation.override(options["language"]):
             text = offline_page(file.read_bytes(), title=options["title"], language=options["language"])
         options["page"].write_text(text, "utf-8")
@@ -115,18 +141,18 @@ Source = tuple[About, Iterable[Frame], Iterable[Row]]
 
 
 @contextmanager
-def _source(options: dict[str, Any]) -> Iterator[Source]:
-    directory: Path | None = options["directory"]
-    if directory is None:
-        with tempfile.TemporaryDirectory() as home, World(Path(home), options["play"], seed=options["seed"]) as world:
-            about = About(__version__, options["play"], "sandbox", options["seed"], options["pace_ms"])
+def _source(options: ExportOptions) -> Iterator[Source]:
+    directory, template = options["directory"], options["play"]
+    if directory is None and template is not None:
+        with tempfile.TemporaryDirectory() as home, World(Path(home), template, seed=options["seed"]) as world:
+            about = About(__version__, template, "sandbox", options["seed"], options["pace_ms"])
             frames = list(recorded_frames(world, options["minutes"] * 60, pace_ms=options["pace_ms"]))
             world.cluster.journal.settle()
             world.sleep("recorded")
             yield about, frames, journal_range.facts_of(Path(home) / "sandboxes" / "world")
-    elif folder.is_folder(directory):
+    elif directory is not None and folder.is_folder(directory):
         yield folder.about_of(directory), folder.frames_of(directory), folder.facts_of(directory)
-    else:
+    elif directory is not None:
         run = RecordedRun(directory.resolve(), options["first"], options["last"], pace_ms=options["pace_ms"])
         yield run.about(__version__), run.frames(_step_back() if options["beside"] else _say_nothing), run.facts()
 
@@ -136,7 +162,10 @@ def _say_nothing(done: float) -> None:
 
 
 def _step_back() -> Callable[[float], None]:
-    """Lower the priority and limit the time; return a function that prints the progress, one line a percent."""
+    """Lower the priority and limit the time of this process.
+
+    Return a function that prints the progress, at most one line per percent.
+    """
     os.nice(NICENESS)
     signal.alarm(ceil(HostLimits().recording_s))
     reported = -1.0

@@ -1,4 +1,4 @@
-"""`manage.py serve`: bring database and static files up to date, start the engine and the pipeline's worker, listen."""
+"""`manage.py serve`: update database and static files, start the engine and the pipeline's worker, and listen."""
 
 import argparse
 import errno
@@ -20,7 +20,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from queueviz.access.database_limits import one_process_at_a_time
 from queueviz.engines import MOST_ENGINES, engines_for_this_machine
-from queueviz.runs.beside import WorkerBeside
+from queueviz.runs.worker_process import WorkerBeside
 from sandbox.kernel.errors import EngineBusy, Locked
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ REQUEST_GRACE_S = 1.0
 
 
 class Command(BaseCommand):
-    help = "Serve QueueViz on one address: migrations and static files first, then pages, sockets and the engine."
+    help = "Serve QueueViz on one address. Migrates the database and collects static files first."
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -40,12 +40,12 @@ class Command(BaseCommand):
             type=engines_number,
             default=settings.QUEUEVIZ_ENGINES,
             metavar="N",
-            help="engine processes; auto: by cores (default: QUEUEVIZ_ENGINES, else 0: a thread of this process)",
+            help="engine processes; auto: by cores; 0: a thread of this process (default: QUEUEVIZ_ENGINES, else 0)",
         )
         parser.add_argument(
             "--without-worker",
             action="store_true",
-            help="nobody carries out the pipeline's runs, until manage.py pipelineworker is started",
+            help="execute no pipeline runs; start manage.py pipelineworker for them",
         )
 
     def handle(
@@ -64,9 +64,9 @@ class Command(BaseCommand):
     def serve(self, host: str, port: int) -> None:
         from queueviz import engine
         from queueviz.asgi import application
-        from queueviz.live import hubs, notified
+        from queueviz.live import hubs, process_notices
         from queueviz.live.server import Server  # installs Twisted's reactor, so not before it is wanted
-        from queueviz.lti.sender import Sender
+        from queueviz.lti.score_sender import Sender
         from queueviz.sandboxes import initial_histories
 
         shown = f"[{host}]" if ":" in host else host
@@ -86,7 +86,7 @@ class Command(BaseCommand):
             application_close_timeout=5,
         )
         try:
-            notified.start(hubs.recheck)
+            process_notices.start(hubs.recheck)
         except ValueError as error:
             engine.stop()
             raise CommandError(f"Cannot start: {error}") from error
@@ -95,12 +95,16 @@ class Command(BaseCommand):
             server.run()
         finally:
             sender.stop()
-            notified.stop()
+            process_notices.stop()
             engine.stop()  # not left to `atexit`: by then no pool takes work, and a broker could not flush
 
 
 def end_beside_stuck_requests() -> None:
-    """A request under way when the loop ended waits for that loop for ever (asgiref), and Python for its thread."""
+    """End the process, even if requests still run.
+
+    A request that runs when the event loop ends waits for that loop for ever (asgiref), and Python waits for its
+    thread.
+    """
     threads = [
         thread for thread in threading.enumerate() if thread is not threading.main_thread() and not thread.daemon
     ]
@@ -108,7 +112,7 @@ def end_beside_stuck_requests() -> None:
     for thread in threads:
         thread.join(max(0.0, deadline_s - time.monotonic()))
     if any(thread.is_alive() for thread in threads):
-        log.info("requests were still under way at the end and got no answer")
+        log.info("some requests were still running at shutdown and got no response")
         logging.shutdown()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -133,15 +137,17 @@ def prepare(engines: int) -> None:
     except EngineBusy as error:
         raise CommandError(f"Cannot start: {error}") from error
     except Locked as error:
-        hint = "Stop that one, or give this one another home in the variable QUEUEVIZ_HOME."
+        hint = "Stop that process, or set QUEUEVIZ_HOME to another data home."
         raise CommandError(f"Cannot start: {error}. {hint}") from error
     except DatabaseError as error:
-        hint = "Make room and see to its rights; if it is damaged, put back a copy. Sandboxes are not in it."
+        hint = (
+            "Check free space and permissions. If it is damaged, restore a backup; it does not contain the sandboxes."
+        )
         raise CommandError(
             f"Cannot start: the database {database_name()} cannot be used: {one_line(error)}. {hint}"
         ) from error
     except OSError as error:
-        hint = "Make room there and see to its rights, or choose another home in the variable QUEUEVIZ_HOME."
+        hint = "Check free space and permissions, or set QUEUEVIZ_HOME to another data home."
         raise CommandError(
             f"Cannot start: the data home {home} cannot be written: {one_line(error)}. {hint}"
         ) from error
@@ -150,13 +156,13 @@ def prepare(engines: int) -> None:
 def demand_postgresql() -> None:
     if connection.vendor != "postgresql":
         raise CommandError(
-            "Cannot start: engines on several machines (QUEUEVIZ_RAY_ADDRESS) need one PostgreSQL for "
-            "all of them. Name it in the variable QUEUEVIZ_DATABASE_URL."
+            "Cannot start: engines on several machines (QUEUEVIZ_RAY_ADDRESS) share one PostgreSQL. "
+            "Set QUEUEVIZ_DATABASE_URL."
         )
 
 
 def database_name() -> str:
-    """A file, or a name at a host; never its password."""
+    """Return the database's name for messages: a file, or a name at a host; never its password."""
     values = settings.DATABASES[DEFAULT_DB_ALIAS]
     return f"{values['NAME']} at {values['HOST']}" if values.get("HOST") else str(values["NAME"])
 
@@ -168,7 +174,7 @@ def one_line(error: Exception) -> str:
 
 def port_number(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 65_535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port: choose a number from 1 to 65535")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port: choose a number from 1 to 65535")
     return int(text)
 
 
@@ -176,9 +182,7 @@ def engines_number(text: str) -> int:
     if text == "auto":
         return engines_for_this_machine()
     if not text.isdecimal() or int(text) > MOST_ENGINES:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is no number of engines: choose one from 0 to {MOST_ENGINES}, or auto"
-        )
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of engines: choose 0 to {MOST_ENGINES}, or auto")
     return int(text)
 
 
@@ -190,8 +194,8 @@ def refuse_a_busy_port(host: str, port: int) -> None:
             probe.bind(address)
     except (OSError, OverflowError) as error:
         busy = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
-        reason = "another program listens there" if busy else str(error)
-        raise CommandError(f"Cannot listen on {host}:{port}: {reason}. Choose another with --port.") from error
+        reason = "another program uses this port" if busy else str(error)
+        raise CommandError(f"Cannot listen on {host}:{port}: {reason}. Choose another port with --port.") from error
 
 
 def migrate_if_needed() -> None:
@@ -207,7 +211,7 @@ def migrate_if_needed() -> None:
 
 
 def collect_static_if_needed() -> None:
-    """Collect static files if they changed: hashing and copying takes 1 or 2 s."""
+    """Collect static files if they changed, since hashing and copying takes 1 or 2 s."""
     root = Path(settings.STATIC_ROOT)
     mark = root / ".collected"
     expected = static_fingerprint()

@@ -1,4 +1,4 @@
-"""`manage.py simulate --seeds 2000`: play seeds, and say which promises were broken (docs/simulation.md)."""
+"""`manage.py simulate --seeds 2000`: run simulations and report violated promises (docs/simulation.md)."""
 
 import argparse
 import json
@@ -6,10 +6,11 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, cast
 
 from django.core.management import BaseCommand, CommandError
 
+from queueviz.links.claim_results import ClaimResult
 from sandbox.cluster.templates import TEMPLATES
 from sandbox.kernel.errors import SandboxError
 from sandbox.simulation.claims import CLAIMS
@@ -22,25 +23,74 @@ PROGRESS_EVERY_S = 10.0
 INTERRUPTED = 130
 
 
+class Options(TypedDict):
+    """The options of the command, by their names."""
+
+    seeds: int
+    first: int
+    seed: int | None
+    profile: str
+    minutes: float | None
+    workers: int
+    claim: str | None
+    template: str
+    directory: Path | None
+    json: bool
+
+
+class BrokenPromise(TypedDict):
+    """A violation, and the command that repeats its run."""
+
+    seed: int
+    promise: str
+    sentence: str
+    again: str
+
+
+class SimulationFigures(TypedDict):
+    """The figures of all played seeds together (`simulation.many`)."""
+
+    seeds: int
+    seeds_per_s: float | None
+    took_s: float
+    virtual_hours: float
+    events: int
+    played: dict[str, int]
+    refused: dict[str, int]
+    violations: list[BrokenPromise]
+
+
 class Command(BaseCommand):
-    help = "Play seeds in virtual time, with troubles of every kind, and check what RocketMQ promises."
+    help = "Play seeds in virtual time with faults of every kind, and check the promises of RocketMQ."
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--seeds", type=int, default=50, help="how many (default 50)")
-        parser.add_argument("--first", type=int, default=0, help="the first of them (default 0)")
-        parser.add_argument("--seed", type=int, help="one seed only, shown step by step")
-        parser.add_argument("--profile", choices=PROFILES, default="mixed", help="what is played most")
-        parser.add_argument("--minutes", type=float, help="how long troubles last (default: as the seed says)")
-        parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
-        parser.add_argument("--claim", choices=CLAIMS, help="try this claim instead (docs/branches.md)")
-        parser.add_argument("--template", choices=TEMPLATES, default="orders", help="for a claim (default orders)")
-        parser.add_argument("--directory", type=Path, help="for a claim: of a recorded sandbox; its actions are done")
-        parser.add_argument("--json", action="store_true", help="one JSON object instead of sentences")
+        parser.add_argument("--seeds", type=int, default=50, help="number of seeds (default 50)")
+        parser.add_argument("--first", type=int, default=0, help="first seed (default 0)")
+        parser.add_argument("--seed", type=int, help="play only this seed and print each step")
+        parser.add_argument(
+            "--profile", choices=PROFILES, default="mixed", help="prevailing kind of actions and faults"
+        )
+        parser.add_argument("--minutes", type=float, help="minutes with faults (default: chosen by the seed)")
+        parser.add_argument(
+            "--workers", type=int, default=os.cpu_count() or 1, help="number of processes (default: one per core)"
+        )
+        parser.add_argument("--claim", choices=CLAIMS, help="test this claim instead (docs/branches.md)")
+        parser.add_argument(
+            "--template",
+            choices=TEMPLATES,
+            default="orders",
+            help="with --claim: template of the sandbox (default orders)",
+        )
+        parser.add_argument(
+            "--directory", type=Path, help="with --claim: recorded sandbox whose actions are re-executed"
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON object instead of sentences")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: Any, **named: Any) -> None:
+        options = cast(Options, named)
         if options["seeds"] < 1 or options["workers"] < 1 or (options["minutes"] or 1) <= 0:
-            raise CommandError("--seeds, --workers and --minutes are above 0.")
+            raise CommandError("--seeds, --workers and --minutes must be greater than 0.")
         if options["claim"] is not None:
             self._claim(options)
             return
@@ -53,7 +103,7 @@ class Command(BaseCommand):
                 self._many(range(options["first"], options["first"] + options["seeds"]), tally, options)
         except KeyboardInterrupt:
             interrupted = True
-        figures = tally.figures(time.monotonic() - began_s)
+        figures = cast(SimulationFigures, tally.figures(time.monotonic() - began_s))
         if options["json"]:
             self.stdout.write(json.dumps(figures))
         else:
@@ -61,13 +111,14 @@ class Command(BaseCommand):
         if figures["violations"] or interrupted:
             sys.exit(1 if figures["violations"] else INTERRUPTED)
 
-    def _claim(self, options: dict[str, Any]) -> None:
+    def _claim(self, options: Options) -> None:
         directory = options["directory"].resolve() if options["directory"] else None
         try:
             basis = basis_of(directory, options["template"], "sandbox")
-            claim = try_claim(options["claim"], options["seeds"], basis, workers=options["workers"])
+            tried = try_claim(options["claim"] or "", options["seeds"], basis, workers=options["workers"])
         except (SandboxError, OSError) as error:
             raise CommandError(str(error)) from error
+        claim = cast(ClaimResult, tried)
         self.stdout.write(json.dumps(claim) if options["json"] else "\n".join(_said(claim)))
         if claim["broken"]:
             sys.exit(1)
@@ -81,7 +132,7 @@ class Command(BaseCommand):
         if verbose:
             self.stdout.write(f"journal: {result.entries} events, {result.digest()}")
 
-    def _many(self, seeds: range, tally: Tally, options: dict[str, Any]) -> None:
+    def _many(self, seeds: range, tally: Tally, options: Options) -> None:
         shown_s = time.monotonic()
         for result in run_many(seeds, tally.work, workers=min(options["workers"], len(seeds))):
             tally.add(result)
@@ -90,7 +141,7 @@ class Command(BaseCommand):
                 shown_s = now_s
                 self.stderr.write(f"{tally.seeds} of {len(seeds)} seeds, {len(tally.violations)} violations")
 
-    def _print(self, figures: dict[str, Any]) -> None:
+    def _print(self, figures: SimulationFigures) -> None:
         for violation in figures["violations"]:
             self.stdout.write(
                 f"seed {violation['seed']}, {violation['promise']}: {violation['sentence']}\n    {violation['again']}"
@@ -106,9 +157,9 @@ class Command(BaseCommand):
         )
 
 
-def _said(claim: dict[str, Any]) -> list[str]:
-    cases, lines = claim["distribution"], [f"{claim['claim']}: {claim['held']} of {claim['seeds']} seeds hold"]
-    lines.append(f"cases in a run: median {cases['median']:g}, 90 % between {cases['low']} and {cases['high']}")
+def _said(claim: ClaimResult) -> list[str]:
+    cases, lines = claim["distribution"], [f"{claim['claim']}: true for {claim['held']} of {claim['seeds']} seeds"]
+    lines.append(f"cases per run: median {cases['median']:g}, 90 % between {cases['low']} and {cases['high']}")
     if (shortest := claim["counterexample"]) is not None:
         lines += [
             f"seed {shortest['seed']}: {shortest['sentence']}",
@@ -118,6 +169,6 @@ def _said(claim: dict[str, Any]) -> list[str]:
             ),
         ]
     if not claim["looked_at"]:
-        lines.append("Nothing in these runs could contradict it.")
+        lines.append("No run had a case that could contradict the claim.")
     hours = f"{claim['virtual_s'] / 3600:.1f} virtual hours"
     return [*lines, f"{hours} in {claim['took_s']} s, {claim['workers']} processes"]

@@ -1,4 +1,7 @@
-"""`manage.py simulate_class --students 30 --minutes 20 --out DIR`: a class's journals and stores (docs/pipeline.md)."""
+"""`manage.py simulate_class --students 30 --minutes 20 --out DIR`: write stores and journals of a class.
+
+See docs/pipeline.md.
+"""
 
 import argparse
 import os
@@ -11,8 +14,8 @@ import orjson
 from django.core.management import BaseCommand, CommandError
 from tqdm import tqdm
 
-from sandbox.pipeline.sentences import sentence_of
-from sandbox.simulation.classroom.making import Lesson, Made, make_class
+from sandbox.pipeline.runs.error_sentences import sentence_of
+from sandbox.simulation.classroom.class_directories import Lesson, Made, make_class
 
 MOST_STUDENTS = 10_000
 MOST_MINUTES = 24 * 60
@@ -20,28 +23,36 @@ NAME = "class.json"
 
 
 class Command(BaseCommand):
-    help = "Make the journals and stores of a whole class with the real engine, in virtual time: DIR/<student>/."
+    help = "Write the journals and stores of a simulated class to DIR/<student>/, in virtual time."
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
-        add("--students", type=int, required=True, metavar="N", help="how many")
-        add("--minutes", type=float, required=True, metavar="M", help="how long the lesson is, in sandbox time")
+        add("--students", type=int, required=True, metavar="N", help="number of students")
+        add("--minutes", type=float, required=True, metavar="M", help="length of the lesson in sandbox time")
         add("--out", type=Path, required=True, metavar="DIR", help="an empty or new directory")
-        add("--seed", default="0", metavar="S", help="another seed is another class (default 0)")
-        add("--processes", type=int, default=os.cpu_count() or 1, metavar="K", help="default: one a core")
+        add("--seed", default="0", metavar="S", help="seed of the class: equal seeds make equal classes (default 0)")
+        add(
+            "--processes",
+            type=int,
+            default=os.cpu_count() or 1,
+            metavar="K",
+            help="number of processes (default: one per core)",
+        )
         add("--json", action="store_true", help="print the figures as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         lesson = Lesson(options["students"], options["minutes"], options["seed"])
         if not 0 < lesson.students <= MOST_STUDENTS or not 0 < lesson.minutes <= MOST_MINUTES:
-            raise CommandError(f"--students is 1 to {MOST_STUDENTS}, --minutes above 0 and at most {MOST_MINUTES}.")
+            raise CommandError(
+                f"--students takes 1 to {MOST_STUDENTS}; --minutes more than 0 and at most {MOST_MINUTES}."
+            )
         out = options["out"].resolve()
         began_s = time.monotonic()
         try:
             out.mkdir(parents=True, exist_ok=True)
             if any(out.iterdir()):
-                raise CommandError(f"{out} is not empty: a class needs a directory of its own.")
+                raise CommandError(f"{out} is not empty. Choose an empty or new directory.")
             made = self._make(lesson, out, max(1, options["processes"]), quiet=options["json"])
             (out / NAME).write_bytes(
                 orjson.dumps(
@@ -49,7 +60,7 @@ class Command(BaseCommand):
                 )
             )
         except FileExistsError:
-            raise CommandError(f"{out} is a file: a class needs a directory.") from None
+            raise CommandError(f"{out} is a file. Choose an empty or new directory.") from None
         except OSError as error:
             raise CommandError(sentence_of(error)) from None
         took_s = time.monotonic() - began_s

@@ -1,4 +1,4 @@
-"""`manage.py student list|export|delete COURSE …`: the stored data of the students of a course (docs/privacy.md)."""
+"""`manage.py student list|export|delete COURSE …`: show, export or delete students' stored data (docs/privacy.md)."""
 
 import argparse
 from pathlib import Path
@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from queueviz import engine
 from queueviz.access.visitor import Visitor
-from queueviz.courses import exporting, forgetting
+from queueviz.courses import deletion, exporting
 from queueviz.courses.models import Course, Enrolment
 from queueviz.operations.remote_pages import pages_of
 from queueviz.operations.remote_sandbox import RemoteRefused
@@ -18,18 +18,18 @@ from sandbox.kernel.errors import Locked, SandboxError
 
 
 class Command(BaseCommand):
-    help = "List the students of a course, export what is stored of one, or delete it."
+    help = "List the students of a course, or export or delete all data of one student."
     requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         commands = parser.add_subparsers(dest="command", required=True, metavar="list|export|delete")
         for name, what in (
-            ("list", "pseudonyms and dates"),
-            ("export", "everything that is stored, as files"),
-            ("delete", "everything that is stored, for good"),
+            ("list", "list pseudonyms and dates"),
+            ("export", "write all data of a student to files"),
+            ("delete", "delete all data of a student permanently"),
         ):
             command = commands.add_parser(name, help=what)
-            command.add_argument("course", help="its address, the last part of /c/…/")
+            command.add_argument("course", help="last part of the course's address /c/…/")
             if name != "list":
                 command.add_argument("pseudonym")
             if name == "export":
@@ -38,13 +38,13 @@ class Command(BaseCommand):
                 command.add_argument(
                     "--url",
                     default="http://127.0.0.1:8000",
-                    help="the server, where one runs on this data home (%(default)s)",
+                    help="server, if one runs on this data home (default %(default)s)",
                 )
 
     def handle(self, *args: Any, command: str, course: str, **options: Any) -> None:
         found_course = Course.objects.filter(slug=course).first()
         if found_course is None:
-            raise CommandError(f"There is no course {course} in {settings.QUEUEVIZ_HOME}.")
+            raise CommandError(f"No course {course} in {settings.QUEUEVIZ_HOME}.")
         if command == "list":
             self._list(found_course)
             return
@@ -52,7 +52,7 @@ class Command(BaseCommand):
         if enrolment is None:
             raise CommandError(
                 f"No student of this course has the pseudonym {options['pseudonym']}. "
-                f"See manage.py student list {course}."
+                f"See: manage.py student list {course}"
             )
         try:
             if command == "export":
@@ -72,26 +72,26 @@ class Command(BaseCommand):
         try:
             to.mkdir(parents=True, exist_ok=True)
             if any(to.iterdir()):
-                raise CommandError(f"{to} is not empty: an export needs a directory of its own.")
+                raise CommandError(f"{to} is not empty. Choose an empty or new directory.")
             count = exporting.write(enrolment, to)
         except OSError as error:
             raise CommandError(f"{error.filename}: {error.strerror}. Choose another directory.") from error
-        self.stdout.write(f"{count} files of {enrolment.pseudonym} in {to}.")
+        self.stdout.write(f"Wrote {count} files of {enrolment.pseudonym} to {to}.")
 
     def _delete(self, enrolment: Enrolment, url: str) -> None:
-        """Delete the student by the server that has the sandboxes; without one, by an engine of this command's own."""
+        """Delete the student through the running server that has the sandboxes, else with an engine of this command."""
         pseudonym, sandboxes = enrolment.pseudonym, None
         if settings.QUEUEVIZ_RAY_ADDRESS or not _is_ours():
             _ask_server(enrolment, url)
         else:
-            sandboxes = forgetting.forget(Visitor(), enrolment)
+            sandboxes = deletion.forget(Visitor(), enrolment)
             engine.stop()
         counted = "" if sandboxes is None else f" with {sandboxes} sandboxes"
         self.stdout.write(f"{pseudonym} is deleted{counted}.")
 
 
 def _is_ours() -> bool:
-    """Return whether no server runs on this data home; then an engine has started here."""
+    """Return True if no server uses this data home.  In that case an engine is now running in this process."""
     try:
         engine.port()
     except Locked:
@@ -104,4 +104,4 @@ def _ask_server(enrolment: Enrolment, url: str) -> None:
     with pages_of(course.teacher, url) as pages:
         pages.post(reverse("course-student-data", args=[course.slug, enrolment.pk]), {"confirm": "delete"})
     if Enrolment.objects.filter(pk=enrolment.pk).exists():
-        raise RemoteRefused(f"The server at {url} deleted nothing: is it another one's?")
+        raise RemoteRefused(f"The server at {url} did not delete the student. Does it use this data home? Set --url.")

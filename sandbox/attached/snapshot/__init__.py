@@ -1,1 +1,1 @@
-"""The same plain values as of a sandbox, from a cluster's last answers; None: not reported."""
+"""Snapshots of a cluster from its last answers, in the shape of a sandbox's.  None: not reported."""

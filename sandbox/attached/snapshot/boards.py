@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from sandbox.attached.picture import RUNNING, Picture
-from sandbox.attached.snapshot.group_seen import GroupSeen
+from sandbox.attached.snapshot.group_reports import GroupSeen
 from sandbox.attached.snapshot.groups import flow_of, retrying, with_retries
 from sandbox.attached.snapshot.queues import (
     BROKER_LIFE_MS,
@@ -38,8 +38,12 @@ def read_board(picture: Picture, group: str, topic: str, causes: Causes) -> Boar
 
 
 def _header(view: GroupSeen, topic: str, queues: Mapping[str, QueueRow]) -> ReportedBoardHeader:
-    """`lag` is that of the `queues_known` of `queues_all` and of the retry topic (`retrying`), `lag_last_known` that of
-    the others when their master still answered; what flows out is the whole group's, of all its topics."""
+    """Return the header of a board.
+
+    `lag` is that of the `queues_known` of `queues_all` and of the retry topic (`retrying`).  `lag_last_known` is
+    that of the others when their master still answered.  The consumption rates are those of the whole group, for all
+    its topics.
+    """
     again = 0 if topic == retry_topic(view.group) else retrying(view)
     lag, flow = with_retries(lag_of(queues.values()), again), flow_of(view)
     rates = [row["rate_per_s"] for row in queues.values() if row["rate_per_s"] is not None]
@@ -74,7 +78,7 @@ def _header(view: GroupSeen, topic: str, queues: Mapping[str, QueueRow]) -> Repo
 
 
 def read_locks(picture: Picture, group: str) -> Locks:
-    """Locks reported by their holders (`told`); brokers do not report who waits or tried."""
+    """Return the locks that their holders report (`told`).  Brokers do not report which clients wait or tried."""
     view = GroupSeen(picture, group)
     rows: dict[str, LockedQueue] = {}
     topics = picture.topics_of_group(group)
@@ -111,7 +115,7 @@ def read_locks(picture: Picture, group: str) -> Locks:
 
 
 def read_topics(picture: Picture, limits: AttachedLimits) -> Topics:
-    """As of a sandbox (`queries.snapshot.topics`); how a topic came to be is unknown.
+    """Return all topics in the shape of a sandbox's (`queries.snapshot.topics`).  Their origin is unknown.
 
     Beyond `limits.queues` a topic's queues are counted in `brokers` and not shown: `left_out` says how many.
     """
@@ -167,7 +171,10 @@ def _topic_queue(picture: Picture, mq: MessageQueue, config: TopicConfig, groups
 
 
 def _waiting(picture: Picture, group: str, mq: MessageQueue) -> str | None:
-    """As of a sandbox; None while its broker has not reported ends or offsets."""
+    """Return the number of messages that the group has not committed, as of a sandbox.
+
+    None while the queue's broker has not reported ends or offsets.
+    """
     end = picture.end(mq)
     if end is None or mq.broker not in picture.offsets:
         return None
@@ -175,5 +182,8 @@ def _waiting(picture: Picture, group: str, mq: MessageQueue) -> str | None:
 
 
 def is_there(picture: Picture, topic: str) -> bool:
-    """Unknown while no broker answers: the board stays."""
+    """Return True if the topic exists.
+
+    While no broker answers, that is unknown: return True, so that the board stays.
+    """
     return not any(broker.state == RUNNING for broker in picture.brokers.values()) or bool(picture.configs(topic))

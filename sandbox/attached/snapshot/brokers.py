@@ -8,7 +8,10 @@ FULL_RATIO = 0.90  # RocketMQ: diskSpaceWarningLevelRatio; a broker takes nothin
 
 
 def broker_row(broker: BrokerSeen) -> BrokerRow:
-    """Catalogue 9; beside it `answered_ms` (its last answer), `version`, `used_percent`, `in_per_s`, `out_per_s`."""
+    """Return a broker's row (catalogue 9).
+
+    Additional fields: `answered_ms` (its last answer), `version`, `used_percent`, `in_per_s`, `out_per_s`.
+    """
     runtime = broker.runtime
     used = runtime.disk_used
     return {
@@ -40,6 +43,6 @@ def broker_row(broker: BrokerSeen) -> BrokerRow:
 
 
 def version_of(broker: BrokerSeen) -> str | None:
-    """`4.9.7`, of `V4_9_7`."""
+    """Return the broker's version, such as `4.9.7` for the reported `V4_9_7`."""
     runtime = broker.runtime.version
     return runtime.removeprefix("V").replace("_", ".") if runtime else None

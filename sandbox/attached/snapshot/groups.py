@@ -1,7 +1,7 @@
 """All groups of a cluster over all topics, as far as brokers report (channel `groups/<slug>`)."""
 
 from sandbox.attached.picture import Picture
-from sandbox.attached.snapshot.group_seen import GroupSeen
+from sandbox.attached.snapshot.group_reports import GroupSeen
 from sandbox.attached.snapshot.queues import Lag, lag_of, queue_rows, text
 from sandbox.control.group_state import Flow, Standing
 from sandbox.message.topic_names import retry_topic
@@ -22,20 +22,28 @@ class Waiting:
 
 
 def read_groups(picture: Picture, names: list[str], now_ms: int) -> Groups:
-    """As of a sandbox.  The age of the oldest message is not reported; it was stored after the last consumed one."""
+    """Return the groups in the shape of a sandbox's.
+
+    The age of the oldest message is not reported; the message was stored after the last consumed one.
+    """
     return {"groups": {name: _row(GroupSeen(picture, name), now_ms) for name in names}}
 
 
 def topics_read(view: GroupSeen) -> list[str]:
-    """As mqadmin counts: what its members subscribe to, else what it has stored offsets of."""
+    """Return the topics that count for the group, as for mqadmin.
+
+    They are those its members subscribe to, else those it has stored offsets of.
+    """
     subscribed = {sub.topic for table in view.picture.connections(view.group) for sub in table.subscriptions}
     topics = subscribed or set(view.picture.topics_of_group(view.group))
     return sorted(topic for topic in topics if not topic.startswith("%"))
 
 
 def retrying(view: GroupSeen) -> int | None:
-    """Messages in the retry topic not consumed yet.  None: unknown, also where only one of its queues is, or a master
-    has not reported its topics; a sum of the others would read as the whole.
+    """Return the number of messages in the retry topic that are not consumed yet.
+
+    None: unknown, also if only one of its queues is unknown, or if a master has not reported its topics.  A sum of
+    the others would look like the total.
     """
     if view.model == "BROADCASTING":
         return 0
@@ -103,8 +111,11 @@ def _row(view: GroupSeen, now_ms: int) -> GroupState:
 
 
 def _oldest_after_ms(view: GroupSeen, waiting: Waiting) -> int | None:
-    """When the message before each queue's oldest unconsumed one was stored, the earliest of all; None where a queue
-    that waits does not have one, or no broker was asked."""
+    """Return a time after which the group's oldest unconsumed message was stored.
+
+    For each queue this is the store time of the message before the oldest unconsumed one; the earliest of all is
+    returned.  None if a queue with lag does not have one, or no broker was asked.
+    """
     stored: list[int] = []
     for topic, rows in waiting.rows.items():
         for key, row in rows.items():

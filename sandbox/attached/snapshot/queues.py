@@ -1,11 +1,11 @@
-"""One queue of one group on an attached cluster: every counter that is reported."""
+"""The queues of one group on an attached cluster, with every counter that is reported."""
 
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from sandbox.attached.member_says import NOWHERE, HeldQueue, Position, position
 from sandbox.attached.picture import Picture
-from sandbox.attached.snapshot.group_seen import GroupSeen
+from sandbox.attached.snapshot.group_reports import GroupSeen
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.rows.board import DownMark, LockRow, QueueEnds, QueueRow, ReportedQueueRow
 from sandbox.queries.rows.lag import row_lag
@@ -57,7 +57,7 @@ def _broadcast_row(picture: Picture, mq: MessageQueue, client_id: str, held: Hel
 def _row(
     picture: Picture, mq: MessageQueue, committed: str | None, reported: Position, *, from_zero: bool
 ) -> ReportedQueueRow:
-    """Return a row with None for all that clusters do not report; callers fill in owner, lock and cause."""
+    """Return a row with None for all that clusters do not report.  Callers fill in owner, lock and cause."""
     ends = ends_row(picture, mq)
     return {
         **ends,
@@ -91,8 +91,11 @@ def ends_row(picture: Picture, mq: MessageQueue) -> QueueEnds:
 def down_row(
     picture: Picture, mq: MessageQueue, ends: QueueEnds, committed: str | None, *, from_zero: bool
 ) -> DownMark | None:
-    """As of a sandbox (`queries.snapshot`): when the silent master's last word was, and the lag by that.  Whether
-    members read the queue from a slave meanwhile (`reads`) is unknown."""
+    """Return the mark of a queue whose master does not answer, as of a sandbox (`queries.snapshot`); else None.
+
+    It has the time of the master's last answer, and the lag at that time.  Whether members read the queue from a
+    slave meanwhile (`reads`) is unknown.
+    """
     since_ms = picture.silent_since_ms(mq.broker)
     if since_ms is None:
         return None
@@ -101,10 +104,10 @@ def down_row(
 
 
 def lock_row(view: GroupSeen, mq: MessageQueue) -> LockRow | None:
-    """As its holder reports it, by the holder's clock; how long it lives is assumed.  Brokers do not show their locks.
+    """Return the lock as its holder reports it, by the holder's clock.  Its life time is assumed.
 
-    Only orderly listeners lock; RocketMQ's client begins every queue with `locked` set, a concurrent one's, too
-    (`RebalanceImpl.updateProcessQueueTableInRebalance`).
+    Brokers do not show their locks.  Only orderly listeners lock.  But RocketMQ's client begins every queue with
+    `locked` set, also that of a concurrent listener (`RebalanceImpl.updateProcessQueueTableInRebalance`).
     """
     owner, held = view.holder(mq)
     if owner is None or held is None or not held.locked or view.says[owner].listener != "orderly":
@@ -121,9 +124,10 @@ def lock_row(view: GroupSeen, mq: MessageQueue) -> LockRow | None:
 
 
 class Lag(NamedTuple):
-    """`messages` stored and not committed in those `queues` of all that are known now; None: of none of them.
+    """The lag of a set of queues.
 
-    `last_known`: in the others, when their masters still answered.
+    `messages`: stored and not committed, in the `queues` (of all `of`) that are known now; None: none is known.
+    `last_known`: the lag of the other queues, when their masters still answered.
     """
 
     messages: int | None
@@ -133,14 +137,20 @@ class Lag(NamedTuple):
 
 
 def lag_of(rows: Collection[QueueRow]) -> Lag:
-    """A queue whose broker does not answer shows what was heard of it last, and counts for nothing here."""
+    """Return the lag over these queues.
+
+    A queue whose broker does not answer counts only in `last_known`, with its last known lag.
+    """
     known = [lag for row in rows if row["down"] is None and (lag := _lag(row)) is not None]
     others = [int(row["down"]["lag"]) for row in rows if row["down"] is not None and row["down"]["lag"] is not None]
     return Lag(sum(known) if known else None, len(known), len(rows), sum(others) if others else None)
 
 
 def _lag(row: Mapping[str, object]) -> int | None:
-    """Offsets and ends are polled one after the other, so a difference below 0 may be of two moments: 0."""
+    """Return the queue's lag, at least 0.
+
+    Offsets and ends are polled one after the other, so their difference may be below 0.
+    """
     lag = row_lag(row)
     return None if lag is None else max(0, lag)
 

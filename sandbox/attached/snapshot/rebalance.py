@@ -1,13 +1,13 @@
 """Queues that members should hold, beside those they report to hold (channel `rebalance/k.<name>/<group>`).
 
-The shape is that of `queries.snapshot.rebalance`.  A member reports the queues it holds and its strategy's class.  It
-does not report what it received or when it rebalanced: beliefs, claims, waits, rounds and moves are empty.  `due` is
-computed here, from what brokers report now.  Trouble: `twice` (two members hold the queue), `nobody` (no member holds
-it, and all have reported), `lingers` (a member holds it that should not).
+The shape is that of `queries.snapshot.rebalance`.  A member reports the queues it holds and its strategy's class.
+It does not report what it received or when it rebalanced: beliefs, claims, waits, rounds and moves are empty.  `due`
+is computed here, from what brokers report now.  Trouble: `twice` (two members hold the queue), `nobody` (no member
+holds it, and all have reported), `lingers` (a member holds it that should not).
 """
 
 from sandbox.attached.picture import RUNNING
-from sandbox.attached.snapshot.group_seen import GroupSeen
+from sandbox.attached.snapshot.group_reports import GroupSeen
 from sandbox.attached.snapshot.queues import lock_row
 from sandbox.client.config import ClientConfig
 from sandbox.message.queue import MessageQueue
@@ -89,7 +89,7 @@ def _members(view: GroupSeen) -> dict[str, RebalanceMember]:
 
 
 def _queues(view: GroupSeen, topic: str, mqs: list[MessageQueue]) -> dict[MessageQueue, RebalanceQueue]:
-    """Those brokers have, and those a member holds that are gone."""
+    """Return the queues that brokers have, and those a member holds that do not exist any more."""
     broadcasting = view.model == "BROADCASTING"
     shares = dict.fromkeys(view.members, mqs) if broadcasting else view.shares(mqs)
     holders: dict[MessageQueue, dict[str, HeldBy]] = {mq: {} for mq in mqs}

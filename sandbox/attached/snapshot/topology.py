@@ -1,7 +1,7 @@
-"""Nodes and clients, and who reported them (channel `topology/k.<name>`).
+"""Nodes and clients, and the nodes that reported them (channel `topology/k.<name>`).
 
-A name server reports which brokers it believes in, and not when it last heard of them; what was done to a link, and
-when a client's heartbeat came, is not reported.  Lives are RocketMQ's defaults.
+A name server reports its live brokers without the time of their last heartbeat.  Faults of links, and the times of
+clients' heartbeats, are not reported.  Expiry times are RocketMQ's defaults.
 """
 
 from collections.abc import Sequence
@@ -109,7 +109,7 @@ def _clients(picture: Picture) -> tuple[dict[str, ClientNode], dict[tuple[str, s
 
 
 def _views(picture: Picture) -> dict[str, View]:
-    """A name server that does not answer has no opinion, and no row."""
+    """Return each name server's view of each broker.  A name server that does not answer has no row."""
     rows: dict[str, View] = {}
     for server in picture.servers.values():
         for broker in picture.in_order() if server.brokers is not None else ():

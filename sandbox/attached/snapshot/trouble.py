@@ -10,15 +10,15 @@ LIVE = "live"
 NO_SERVER = "No name server answers: {why}."
 SERVER = "Name server {name} ({address}) does not answer."
 BROKER = "Broker {node} ({address}) does not answer."
-SILENT = "Broker {node} ({address}) does not answer; it last did at {at} UTC."
-UNNAMED = "Broker {node} ({address}) answers, but no name server names it: clients lose it."
-REFUSED = "Broker {node} does not tell everything: {why}."
+SILENT = "Broker {node} ({address}) does not answer; last response at {at} UTC."
+UNNAMED = "Broker {node} ({address}) answers, but no name server lists it: clients lose their route to this broker."
+REFUSED = "Broker {node} does not report everything: {why}."
 LIMITED = "{shown} of {there_are} {what} are shown."
 SAID = 3  # sentences at most
 
 
 class Trouble(NamedTuple):
-    """`pattern` with its `values` is for who translates."""
+    """A problem: the `pattern` of a sentence, and its `values`, separate for translation."""
 
     pattern: str
     values: dict[str, Any]
@@ -29,7 +29,7 @@ class Trouble(NamedTuple):
 
 
 def state_of(picture: Picture) -> str:
-    """`live` while any name server or broker answers, else `unreachable`."""
+    """Return `live` if any name server or broker answers, else `unreachable`."""
     states = [server.state for server in picture.servers.values()] + [
         broker.state for broker in picture.brokers.values()
     ]
@@ -37,7 +37,7 @@ def state_of(picture: Picture) -> str:
 
 
 def troubles(picture: Picture, shown: dict[str, int]) -> list[Trouble]:
-    """The worst first.  `shown`: how many of each kind a limit lets through."""
+    """Return the problems of the cluster, the worst first.  `shown`: how many of each kind a limit allows."""
     result: list[Trouble] = []
     silent = [server for server in picture.servers.values() if server.state == UNREACHABLE]
     if silent and len(silent) == len(picture.servers):
@@ -71,4 +71,4 @@ def _silent(broker: BrokerSeen) -> Trouble:
 
 
 def _plain(reason: str | None) -> str:
-    return (reason or "nothing was heard").removesuffix(".")
+    return (reason or "no response").removesuffix(".")

@@ -1,1 +1,1 @@
-"""One module per family of request codes."""
+"""Request processors of the broker, one module per family of request codes."""

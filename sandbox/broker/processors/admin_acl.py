@@ -1,4 +1,4 @@
-"""Requests on accounts and white addresses."""
+"""Processor of administrators' requests for accounts and white addresses."""
 
 from sandbox.broker.acl import AccessControl
 from sandbox.broker.acl_config import Account, AclError
@@ -15,9 +15,10 @@ OFF = "access control is off at this broker"
 
 
 class AclAdminProcessor:
-    """RocketMQ: the access control part of `AdminBrokerProcessor`.  Changes last while the broker runs.
+    """Handlers of account requests: the access control part of `AdminBrokerProcessor`.
 
-    With access control off RocketMQ fails with a NullPointerException (209 to 211) and leaves 52 without an answer.
+    Changes last until the broker stops.  With access control off RocketMQ fails with a NullPointerException (209 to
+    211) and does not answer 52.
     """
 
     def __init__(self, parts: BrokerParts) -> None:
@@ -32,7 +33,10 @@ class AclAdminProcessor:
         }
 
     def put(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Missing fields keep their value in an existing account; only `admin` is always set."""
+        """Create or change an account.
+
+        Missing fields of an existing account keep their value; only `admin` is always set.
+        """
         refused = ResponseCode.UPDATE_AND_CREATE_ACL_CONFIG_FAILED
         access = self._access(refused)
         access_key = text(c.ext, "accessKey")
@@ -59,7 +63,7 @@ class AclAdminProcessor:
         return c.reply(ResponseCode.SUCCESS)
 
     def white_addresses(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Replaces the whole list.  Only the default file can be named, as there are no others."""
+        """Replace the whole list of white addresses.  The request cannot name a file other than the default one."""
         refused = ResponseCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG_FAILED
         access = self._access(refused)
         rows = text_or_none(c.ext, "globalWhiteAddrs")
@@ -90,7 +94,10 @@ class AclAdminProcessor:
 
 
 def _merged(known: Account, c: RemotingCommand) -> Account:
-    """Given fields are set; an empty default permission counts as missing, an empty address or list does not."""
+    """Return the account with the request's fields applied.
+
+    An empty default permission counts as missing, an empty address or list does not.
+    """
     address = text_or_none(c.ext, "whiteRemoteAddress")
     topics, groups = text_or_none(c.ext, "topicPerms"), text_or_none(c.ext, "groupPerms")
     return known._replace(

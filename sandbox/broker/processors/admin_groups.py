@@ -1,4 +1,4 @@
-"""Administrators' requests on groups."""
+"""Processor of administrators' requests for groups."""
 
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.broker.processors.master_only import refuse_on_a_slave
@@ -14,7 +14,7 @@ from sandbox.remoting.json_body import dumps, loads, reading
 
 
 class GroupAdminProcessor:
-    """RocketMQ: the group part of `AdminBrokerProcessor`."""
+    """Handlers of group requests: the group part of `AdminBrokerProcessor`."""
 
     def __init__(self, parts: BrokerParts) -> None:
         self._parts = parts

@@ -1,4 +1,4 @@
-"""Requests on queue ranges, group offsets, and both whole tables."""
+"""Processor of administrators' requests for queue ranges, group offsets and whole tables."""
 
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.message.queue import MessageQueue
@@ -11,7 +11,7 @@ from sandbox.remoting.json_body import Queue, dumps
 
 
 class OffsetAdminProcessor:
-    """RocketMQ: the offset part of `AdminBrokerProcessor` (spec broker-behaviour 7, 9)."""
+    """Handlers of offset requests: the offset part of `AdminBrokerProcessor` (spec broker-behaviour 7, 9)."""
 
     def __init__(self, parts: BrokerParts) -> None:
         self._parts = parts
@@ -65,10 +65,10 @@ class OffsetAdminProcessor:
         return c.reply(ResponseCode.SUCCESS, body=TopicStats(rows).encode())
 
     def clone(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Copy the offsets of one group to another, in one topic or in all that exist here.
+        """Copy the offsets of one group to another, in one topic or in all topics of this broker.
 
-        Unless `offline`, topics that an online source group does not subscribe to are left out.  (RocketMQ 4.9.8 copies
-        nothing when no topic is given, by mistake.)
+        Unless `offline`, topics that an online source group does not subscribe to are omitted.  (RocketMQ 4.9.8
+        copies nothing if no topic is named, by mistake.)
         """
         source, target, topic, offline = CloneOffsetsHeader.from_ext(c.ext)
         online = None if offline else self._parts.consumers.groups.get(source)

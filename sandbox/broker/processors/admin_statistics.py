@@ -1,4 +1,4 @@
-"""Requests on lag, throughput counters and queue entries."""
+"""Processor of administrators' requests for lag, throughput counters and queue entries."""
 
 from collections.abc import Iterable, Iterator
 
@@ -36,7 +36,7 @@ NEVER = INT64_END - 1  # Java's Long.MAX_VALUE
 
 
 class StatisticsProcessor:
-    """RocketMQ: the statistics of `AdminBrokerProcessor` (spec broker-behaviour 9, remoting 2.2)."""
+    """Handlers of statistics requests of `AdminBrokerProcessor` (spec broker-behaviour 9, remoting 2.2)."""
 
     def __init__(self, parts: BrokerParts) -> None:
         self._parts = parts
@@ -53,7 +53,10 @@ class StatisticsProcessor:
         }
 
     def consume_stats(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Every read queue of every topic the group has committed in, if it still subscribes to it."""
+        """Answer with a group's offsets in every read queue of its topics.
+
+        The topics are those in which the group has committed.  If it is online, it must also subscribe to them.
+        """
         header = ConsumeStatsHeader.from_ext(c.ext)
         rows: dict[Queue, GroupOffset] = {}
         tps = 0.0
@@ -64,7 +67,7 @@ class StatisticsProcessor:
         return c.reply(ResponseCode.SUCCESS, body=ConsumeStats(rows, tps).encode())
 
     def all_consume_stats(self, c: RemotingCommand, _: Channel) -> Answer:
-        """The same of every group with a configuration, by topic; of each topic its write queues, as RocketMQ."""
+        """Answer with the offsets of every configured group, by topic, in the write queues (as RocketMQ does)."""
         header = AllConsumeStatsHeader.from_ext(c.ext)
         groups: list[tuple[str, tuple[ConsumeStats, ...]]] = []
         lag = 0
@@ -82,7 +85,11 @@ class StatisticsProcessor:
         return c.reply(ResponseCode.SUCCESS, body=body.encode())
 
     def time_spans(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Oldest, newest and last consumed message of each write queue, and since when the next one waits."""
+        """Answer with the time span of each write queue: store times of the oldest, newest and last consumed
+        message.
+
+        It also has the delay: the time for which the next message waits.
+        """
         header = TopicGroupHeader.from_ext(c.ext)
         topic = self._parts.topics.get(header.topic)
         if topic is None:
@@ -92,9 +99,10 @@ class StatisticsProcessor:
         return c.reply(ResponseCode.SUCCESS, body=body)
 
     def corrections(self, c: RemotingCommand, _: Channel) -> Answer:
-        """The smallest offset of all groups in each queue; Long.MAX_VALUE where `compareGroup` is before it.
+        """Answer with the smallest offset of all groups per queue; Long.MAX_VALUE if `compareGroup` is before it.
 
-        RocketMQ deletes the offsets of `filterGroups` for good while it answers; here they are left out of the answer.
+        RocketMQ permanently deletes the offsets of `filterGroups` while it answers; here they are only omitted from
+        the answer.
         """
         header = CorrectionOffsetHeader.from_ext(c.ext)
         smallest: dict[int, int] = {}
@@ -117,7 +125,7 @@ class StatisticsProcessor:
         return c.reply(ResponseCode.SUCCESS, body=data.encode())
 
     def queue_entries(self, c: RemotingCommand, _: Channel) -> Answer:
-        """A few entries of the queue's file; a missing entry gives an answer without body and with code 0."""
+        """Answer with entries of a consume queue; if the first is missing, with code 0 and no body."""
         header = QueueEntriesHeader.from_ext(c.ext)
         name, queue_id = header.topic, header.queue_id
         if (name, queue_id) not in self._store.queues():
@@ -141,7 +149,7 @@ class StatisticsProcessor:
         return body._replace(subscription=sub, filter_data=dumps(data.to_json() if data else None).decode())
 
     def _consumed(self, group: str, topics: Iterable[str]) -> Iterator[TopicConfig]:
-        """Topics that exist here and that the group subscribes to, if it is online."""
+        """Yield the topics that exist here and, if the group is online, that the group subscribes to."""
         parts = self._parts
         online = parts.consumers.groups.get(group)
         for name in topics:

@@ -1,4 +1,4 @@
-"""Administrators' requests on topics."""
+"""Processor of administrators' requests for topics."""
 
 from sandbox.broker import remarks
 from sandbox.broker.parts import Answer, BrokerParts, Handler
@@ -14,7 +14,7 @@ from sandbox.remoting.headers import CreateTopicHeader, TopicHeader
 
 
 class TopicAdminProcessor:
-    """RocketMQ: the topic part of `AdminBrokerProcessor` (spec broker-behaviour 9)."""
+    """Handlers of topic requests: the topic part of `AdminBrokerProcessor` (spec broker-behaviour 9)."""
 
     def __init__(self, parts: BrokerParts) -> None:
         self._parts = parts
@@ -45,13 +45,13 @@ class TopicAdminProcessor:
         return c.reply(ResponseCode.SUCCESS, body=TopicList(tuple(sorted(self._parts.topics.system))).encode())
 
     def consumed_by(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Groups that are online with the topic, and those that have committed in it."""
+        """Answer with the groups that are online with the topic and those that have committed in it."""
         topic = TopicHeader.from_ext(c.ext).topic
         groups = {*self._parts.consumers.groups_of_topic(topic), *self._parts.consumer_offsets.groups_of(topic)}
         return c.reply(ResponseCode.SUCCESS, body=GroupList(tuple(sorted(groups))).encode())
 
     def put(self, topic: TopicConfig, how: str) -> None:
-        """Create or change a topic.  A smaller queue count changes only the number; the data stays."""
+        """Create or change a topic.  A smaller queue count deletes no data.  Raises BrokerRefused."""
         refuse_on_a_slave(self._parts.config)
         self._named(topic.topic)
         wrong = [queues for queues in (topic.read_queues, topic.write_queues) if not 0 <= queues <= MAX_QUEUES]

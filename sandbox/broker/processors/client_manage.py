@@ -1,4 +1,4 @@
-"""HEART_BEAT, UNREGISTER_CLIENT, CHECK_CLIENT_CONFIG."""
+"""Processor of HEART_BEAT, UNREGISTER_CLIENT and CHECK_CLIENT_CONFIG."""
 
 from sandbox.broker import remarks
 from sandbox.broker.consumer_filters import compiled
@@ -16,7 +16,7 @@ MAX_GROUPS_PER_CLIENT = 256  # in one heartbeat
 
 
 class ClientManageProcessor:
-    """RocketMQ: `ClientManageProcessor` (spec broker-behaviour 5)."""
+    """Handlers of client registration.  RocketMQ: `ClientManageProcessor` (spec broker-behaviour 5)."""
 
     def __init__(self, parts: BrokerParts) -> None:
         self._parts = parts
@@ -29,7 +29,7 @@ class ClientManageProcessor:
         }
 
     def heartbeat(self, c: RemotingCommand, channel: Channel) -> Answer:
-        """Register every group of one client; a new group gets its configuration and its retry topic."""
+        """Register every group of one client.  A new group gets its configuration and its retry topic."""
         parts = self._parts
         data = HeartbeatData.decode(c.body)
         if len(data.consumers) + len(data.producers) > MAX_GROUPS_PER_CLIENT:
@@ -68,7 +68,10 @@ class ClientManageProcessor:
         return c.reply(ResponseCode.SUCCESS, {})
 
     def check(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Tag expressions always pass; others must compile, if this broker filters by properties."""
+        """Check if the broker can evaluate a filter expression.
+
+        Tag expressions pass; others must compile, and need property filtering on this broker.
+        """
         asked = CheckClientBody.decode(c.body).subscription
         kind = asked.expression_type or TAG
         if kind == TAG:
@@ -76,7 +79,7 @@ class ClientManageProcessor:
         if not self._parts.config.property_filter:
             return c.reply(ResponseCode.SYSTEM_ERROR, remark=f"{remarks.SQL_OFF}{kind}")
         if kind != SQL92:
-            return c.reply(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remark=f"nobody compiles {kind}")
+            return c.reply(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remark=f"no filter for {kind}")
         try:
             compiled(asked.sub_string)
         except BadExpression as error:

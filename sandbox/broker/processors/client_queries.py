@@ -1,4 +1,7 @@
-"""Administrators' requests that only a client can answer: running info, status, consume one message."""
+"""Processor of administrators' requests that the broker forwards to a client.
+
+They are: running info, status, and direct consumption of one message.
+"""
 
 from functools import partial
 
@@ -22,7 +25,10 @@ VERSION_WITH_CALLS = 62  # V3_1_8_SNAPSHOT
 
 
 class ThroughClientsProcessor:
-    """RocketMQ: `AdminBrokerProcessor.callConsumer`, `Broker2Client.getConsumeStatus` (spec remoting 2.3)."""
+    """Handlers that forward a request to clients.
+
+    RocketMQ: `AdminBrokerProcessor.callConsumer`, `Broker2Client.getConsumeStatus` (spec remoting 2.3).
+    """
 
     def __init__(self, parts: BrokerParts) -> None:
         self._parts = parts
@@ -38,7 +44,7 @@ class ThroughClientsProcessor:
         return self._call(c, channel, dict(c.ext or {}), c.body)
 
     def consume_directly(self, c: RemotingCommand, channel: Channel) -> Answer:
-        """The client gets the record itself and consumes it from any queue."""
+        """Send a client one stored record, which it consumes whatever the record's queue."""
         try:
             physical_offset = msg_id.decode(text(c.ext, "msgId")).physical_offset
         except ValueError as error:
@@ -49,7 +55,7 @@ class ThroughClientsProcessor:
         return self._call(c, channel, {**(c.ext or {}), "brokerName": self._parts.config.name}, record)
 
     def status(self, c: RemotingCommand, channel: Channel) -> Answer:
-        """The offsets of every member (or one) in a topic; members that do not answer are left out."""
+        """Collect the offsets of every member (or one) in a topic; members that do not answer are omitted."""
         header = TopicGroupHeader.from_ext(c.ext)
         group = self._parts.consumers.groups.get(header.group)
         members = [
@@ -86,7 +92,7 @@ class ThroughClientsProcessor:
         return None
 
     def _call(self, c: RemotingCommand, channel: Channel, ext: dict[str, str], body: bytes | None) -> Answer:
-        """Pass a request on to one member, and its answer back."""
+        """Forward a request to one member and its answer back."""
         group, client_id = text(c.ext, "consumerGroup"), text(c.ext, "clientId")
         known = self._parts.consumers.groups.get(group)
         info = known.members.get(client_id) if known else None

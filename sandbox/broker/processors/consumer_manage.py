@@ -1,4 +1,4 @@
-"""Requests of consumers about their group: members, offsets, locks."""
+"""Processor of consumers' requests about their group: members, offsets, locks."""
 
 from sandbox.broker import remarks
 from sandbox.broker.parts import Answer, BrokerParts, Handler
@@ -11,7 +11,7 @@ from sandbox.remoting.headers import GroupHeader, QueryOffsetHeader, UpdateOffse
 
 
 class ConsumerManageProcessor:
-    """RocketMQ: `ConsumerManageProcessor`, and the locks of `AdminBrokerProcessor`."""
+    """Handlers of group requests of consumers: `ConsumerManageProcessor`, and the locks of `AdminBrokerProcessor`."""
 
     def __init__(self, parts: BrokerParts) -> None:
         self._parts = parts
@@ -33,7 +33,7 @@ class ConsumerManageProcessor:
         return c.reply(ResponseCode.SUCCESS, {}, ConsumerList(tuple(known.client_ids())).encode())
 
     def query_offset(self, c: RemotingCommand, _: Channel) -> Answer:
-        """The stored offset; or 0 for a group without one while offset 0 is in memory (spec broker-behaviour 4)."""
+        """Answer with the committed offset, or 0 without one while offset 0 is in memory (spec broker-behaviour 4)."""
         group, topic, queue_id, *_rest = QueryOffsetHeader.from_ext(c.ext)
         store = self._parts.store
         offset = self._parts.consumer_offsets.get(group, topic, queue_id)
@@ -44,7 +44,7 @@ class ConsumerManageProcessor:
         return c.reply(ResponseCode.SUCCESS, {"offset": str(offset)})
 
     def update_offset(self, c: RemotingCommand, channel: Channel) -> Answer:
-        """Every commit counts.  The journal shows whether a member's timer or an administrator sent it."""
+        """Commit an offset.  The journal records whether a member's timer or an administrator sent it."""
         header = UpdateOffsetHeader.from_ext(c.ext)
         group = self._parts.consumers.groups.get(header.group)
         member = group.channels.get(channel) if group else None
@@ -64,7 +64,7 @@ class ConsumerManageProcessor:
         return c.reply(ResponseCode.SUCCESS, body=LockedQueues(tuple(queues)).encode())
 
     def unlock(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Clients unlock single queues one-way during a rebalance, and all of them with an answer when they stop."""
+        """Unlock queues.  Clients unlock one queue one-way at a rebalance, and all with an answer when they stop."""
         body = LockBatchBody.decode(c.body)
         reason = "rebalance" if c.flag & FLAG_ONEWAY else "shutdown"
         self._parts.locks.unlock_batch(body.group, body.client_id, map(MessageQueue._make, body.queues), why=reason)

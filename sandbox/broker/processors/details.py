@@ -1,4 +1,4 @@
-"""One topic, one group: requests of 5.x administrators instead of the whole tables."""
+"""Processor of 5.x administrators' requests for one topic or one group, instead of whole tables."""
 
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.remoting.bodies import TopicList
@@ -11,7 +11,10 @@ from sandbox.remoting.json_body import dumps
 
 
 class DetailsProcessor:
-    """RocketMQ 5.3: `AdminBrokerProcessor.getTopicConfig` and similar ones (spec remoting 2.2, 8)."""
+    """Handlers of single topics and groups.
+
+    RocketMQ 5.3: `AdminBrokerProcessor.getTopicConfig` and similar ones (spec remoting 2.2, 8).
+    """
 
     def __init__(self, parts: BrokerParts) -> None:
         self._parts = parts
@@ -32,19 +35,22 @@ class DetailsProcessor:
         return c.reply(ResponseCode.SUCCESS, body=dumps(config.to_json()))
 
     def group(self, c: RemotingCommand, _: Channel) -> Answer:
-        """The request creates a group where groups are created automatically, as in RocketMQ."""
+        """Answer with a group's configuration.
+
+        If groups are created automatically, this creates it, as in RocketMQ.
+        """
         config = self._parts.subscription_groups.find(text(c.ext, "group"))
         if config is None:
             return c.reply(ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST, remark="No group in this broker")
         return c.reply(ResponseCode.SUCCESS, body=dumps(config.to_json()))
 
     def topics_of_group(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Topics the group has committed in."""
+        """Answer with the topics in which the group has committed."""
         topics = self._parts.consumer_offsets.topics_of(text(c.ext, "group"))
         return c.reply(ResponseCode.SUCCESS, body=TopicList(tuple(topics), self._parts.config.address).encode())
 
     def subscription(self, c: RemotingCommand, _: Channel) -> Answer:
-        """An online group's subscription to a topic; for an offline group the body has none."""
+        """Answer with an online group's subscription to a topic; the body of an offline group has none."""
         header = TopicGroupHeader.from_ext(c.ext)
         body: dict[str, object] = {"group": header.group, "topic": header.topic}
         sub = self._parts.consumers.subscription(header.group, header.topic)

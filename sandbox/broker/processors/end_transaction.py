@@ -1,4 +1,4 @@
-"""END_TRANSACTION: a producer commits or rolls back."""
+"""Processor of END_TRANSACTION, with which a producer commits or rolls back."""
 
 import logging
 
@@ -26,11 +26,11 @@ NOT_STORED = {
 
 
 class EndTransactionProcessor:
-    """RocketMQ: `EndTransactionProcessor` (spec broker-behaviour 2.3).
+    """Handler of transaction ends.  RocketMQ: `EndTransactionProcessor` (spec broker-behaviour 2.3).
 
-    Ending twice stores twice, as there.  Where sends wait for the disk or a slave, so does a commit; the half message
-    counts as ended only after that, with any result of the wait: a broker that crashes in between checks its producer
-    again.
+    Two commits store the message twice, as in RocketMQ.  If sends wait for the disk or a slave, so does a commit.
+    Only after this wait, with any result, does the half message count as ended: a broker that crashes earlier checks
+    its producer again.
     """
 
     def __init__(self, parts: BrokerParts) -> None:
@@ -41,7 +41,7 @@ class EndTransactionProcessor:
         return {RequestCode.END_TRANSACTION: self.end}
 
     def end(self, c: RemotingCommand, channel: Channel) -> Answer:
-        """Commit or roll back; "unknown" has no answer and changes nothing."""
+        """Commit or roll back a half message; an unknown decision changes nothing and gets no answer."""
         header = EndTransactionHeader.from_ext(c.ext)
         if not self._parts.config.is_master:
             return c.reply(ResponseCode.SLAVE_NOT_AVAILABLE, remark=remarks.NOT_SET)
@@ -63,14 +63,17 @@ class EndTransactionProcessor:
     def _answer_late(
         self, c: RemotingCommand, channel: Channel, half: StoredMessage, header: EndTransactionHeader
     ) -> None:
-        """The wait is over, with any result: the message is stored in either case."""
+        """Finish a commit after its wait, with any result, because the message is stored in either case."""
         self._remove(half, header)
         self._parts.store.dispatch()
         if not c.flag & FLAG_ONEWAY:
             self._parts.connections.send(channel, c.reply(ResponseCode.SUCCESS))
 
     def _remove(self, half: StoredMessage, header: EndTransactionHeader) -> None:
-        """End the half message; if that cannot be stored it stays open, without notice to the sender."""
+        """Store the op message that ends the half message.
+
+        If that fails, the half message stays open, and the sender gets no error.
+        """
         done = self._parts.store.put_quietly(op_message(half, self._parts.clock.now_ms(), self._store_host))
         if done.status is not PutMessageStatus.PUT_OK:
             log.error("the end of half message %d not noted: %s", half.queue_offset, done.status.value)
@@ -82,7 +85,10 @@ class EndTransactionProcessor:
         )
 
     def _half_of(self, header: EndTransactionHeader) -> StoredMessage:
-        """The record at both offsets.  Raises BrokerRefused (1)."""
+        """Return the half message at the header's offsets.
+
+        Raises BrokerRefused (1) if it does not match the header.
+        """
         half = self._parts.store.read_message(header.physical_offset)
         complaint = None
         if half is None:
@@ -96,7 +102,10 @@ class EndTransactionProcessor:
         return half
 
     def _final(self, half: StoredMessage) -> InboundMessage:
-        """Raises BrokerRefused (1) without a destination in its properties."""
+        """Build the message to commit.
+
+        Raises BrokerRefused (1) if the half message's properties name no destination.
+        """
         try:
             return committed(half)
         except ValueError as error:
@@ -105,9 +114,9 @@ class EndTransactionProcessor:
             ) from None
 
     def _store(self, message: InboundMessage) -> int:
-        """Store the message in its topic; returns its end in the log.
+        """Store the message in its topic; return the offset of its end in the log.
 
-        Raises BrokerRefused when it cannot be stored: the half message stays open.
+        Raises BrokerRefused if it cannot be stored: the half message stays open.
         """
         result = self._parts.store.put_quietly(message)
         if result.status is PutMessageStatus.PUT_OK:

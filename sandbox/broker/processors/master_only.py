@@ -7,7 +7,7 @@ from sandbox.remoting.codes import ResponseCode
 
 
 def refuse_on_a_slave(config: BrokerConfig) -> None:
-    """Topics and groups of a slave come from its master.  Raises BrokerRefused.
+    """Raise BrokerRefused on a slave, whose topics and groups come from its master.
 
     RocketMQ: `AdminBrokerProcessor.validateSlave`, the first check of creating and deleting either.
     """

@@ -1,4 +1,4 @@
-"""PULL_MESSAGE and LITE_PULL_MESSAGE: return messages, now or on arrival."""
+"""Processor of PULL_MESSAGE and LITE_PULL_MESSAGE: answers now or when a message arrives."""
 
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.broker.processors.pull_checks import PullChecks
@@ -39,7 +39,7 @@ _CODES = {
 
 
 class PullProcessor:
-    """RocketMQ: `PullMessageProcessor` (spec broker-behaviour 3)."""
+    """Handler of pulls.  RocketMQ: `PullMessageProcessor` (spec broker-behaviour 3)."""
 
     def __init__(self, parts: BrokerParts) -> None:
         self._parts = parts
@@ -52,7 +52,7 @@ class PullProcessor:
         return {RequestCode.PULL_MESSAGE: self.pull, RequestCode.LITE_PULL_MESSAGE: self.pull}
 
     def pull(self, c: RemotingCommand, channel: Channel) -> Answer:
-        """The first attempt: may hold the pull, and commits the offset it carries."""
+        """Handle the first attempt of a pull: commit the offset it carries, then answer or hold it."""
         return self._answer(c, channel, held=None)
 
     def _answer(self, c: RemotingCommand, channel: Channel, *, held: HeldPull | None) -> Answer:
@@ -110,7 +110,7 @@ class PullProcessor:
         client_id: str,
         message_filter: MessageFilter,
     ) -> bool:
-        """Hold it; False: there are too many, it is answered like one that does not wait."""
+        """Hold the pull; return False if too many are held, so that it must be answered at once."""
         parts = self._parts
         c.body = None  # not read, and not kept
         patience_ms = header.suspend_timeout_ms if parts.config.long_polling else parts.config.short_polling_ms
@@ -161,7 +161,7 @@ class PullProcessor:
         next_offset: int,
         held: HeldPull | None,
     ) -> None:
-        """Record the pull in the table of pulls and the journal."""
+        """Record the answered pull in the table of pulls and the journal."""
         parts = self._parts
         now_ms = parts.clock.now_ms()
         parts.pulls.note(header.group, mq, PullState(next_offset, client_id, None, now_ms))

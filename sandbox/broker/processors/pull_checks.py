@@ -1,4 +1,4 @@
-"""Checks of a pull: may this client read this queue, and which messages match."""
+"""Checks of a pull: the client's permission to read the queue, and the filter of the messages."""
 
 from functools import lru_cache
 
@@ -14,21 +14,21 @@ from sandbox.remoting.headers import PullHeader
 
 FLAG_SUBSCRIPTION = 4
 
-MAX_SHORT_CHARS = 1_024  # of a tag expression; a thousand longer ones would fill the memory
-MAX_LONG_CHARS = 128 * 1024  # parsed it may take 10 MB
+MAX_SHORT_CHARS = 1_024  # length of a cached tag expression; a thousand longer ones would fill the memory
+MAX_LONG_CHARS = 128 * 1024  # a parsed one may use 10 MB
 _short = lru_cache(maxsize=1024)(parse_tags)
 _long = lru_cache(maxsize=4)(parse_tags)
 
 
 class PullChecks:
-    """RocketMQ: the first half of `PullMessageProcessor.processRequest`, in its order (spec broker-behaviour 3.1)."""
+    """Checks of a pull, in the order of `PullMessageProcessor.processRequest` (spec broker-behaviour 3.1)."""
 
     def __init__(self, parts: BrokerParts) -> None:
         self._parts = parts
         self._config = parts.config
 
     def wanted(self, header: PullHeader, channel: Channel) -> tuple[SubscriptionGroupConfig, MessageFilter]:
-        """The group's configuration and its filter of this topic.  Raises BrokerRefused."""
+        """Check a pull; return the group's configuration and its filter of this topic.  Raises BrokerRefused."""
         parts, ip = self._parts, self._config.ip
         if not self._config.readable:
             raise BrokerRefused(ResponseCode.NO_PERMISSION, f"the broker[{ip}] pulling message is forbidden")
@@ -55,7 +55,7 @@ class PullChecks:
     def _asked(self, header: PullHeader) -> MessageFilter:
         """Return the filter of the expression in the pull.
 
-        RocketMQ delivers everything for one that does not compile; we refuse it.
+        RocketMQ delivers everything if the expression does not compile; here the pull is refused.
         """
         kind, text = header.expression_type or TAG, header.subscription or ""
         parse_failed = BrokerRefused(ResponseCode.SUBSCRIPTION_PARSE_FAILED, remarks.SUBSCRIPTION_PARSE_FAILED)

@@ -1,4 +1,4 @@
-"""QUERY_MESSAGE and VIEW_MESSAGE_BY_ID: find stored messages."""
+"""Processor of QUERY_MESSAGE and VIEW_MESSAGE_BY_ID, which find stored messages."""
 
 from sandbox.broker import remarks
 from sandbox.broker.parts import Answer, BrokerParts, Handler
@@ -9,7 +9,10 @@ from sandbox.remoting.headers import QueryMessageHeader, QueryMessageResponseHea
 
 
 class QueryProcessor:
-    """RocketMQ: `QueryMessageProcessor`.  Hash collisions are not filtered here; clients compare topic and key."""
+    """Handlers of message queries.  RocketMQ: `QueryMessageProcessor`.
+
+    Hash collisions are not filtered here; clients compare topic and key.
+    """
 
     def __init__(self, parts: BrokerParts) -> None:
         self._parts = parts
@@ -27,7 +30,7 @@ class QueryProcessor:
         return c.reply(ResponseCode.SUCCESS, ext, b"".join(result.records))
 
     def view(self, c: RemotingCommand, _: Channel) -> Answer:
-        """One record by its log offset; an offset without a record is a miss."""
+        """Answer with the record at a physical offset, or SYSTEM_ERROR if no record begins there."""
         offset = ViewMessageHeader.from_ext(c.ext).physical_offset
         record = self._parts.store.read(offset)
         if record is None:

@@ -1,4 +1,4 @@
-"""SEND_REPLY_MESSAGE, SEND_REPLY_MESSAGE_V2: pass a reply on to the requester, and store it."""
+"""Processor of SEND_REPLY_MESSAGE and SEND_REPLY_MESSAGE_V2: forwards a reply to its requester and stores it."""
 
 import logging
 
@@ -22,10 +22,11 @@ IPV4_HOST_BYTES = 8
 
 
 class ReplyProcessor:
-    """RocketMQ: `ReplyMessageProcessor` (spec remoting 6).
+    """Handler of reply messages.  RocketMQ: `ReplyMessageProcessor` (spec remoting 6).
 
-    The requester gets the reply over the connection of its last heartbeat as a producer, on this broker only, so a
-    reply must go to a broker the requester knows.  Delivered or not, the reply is stored unchanged.
+    The requester receives the reply over the connection of its last heartbeat as a producer, on this broker only.
+    So a reply must go to a broker to which the requester is connected.  Delivered or not, the reply is stored
+    unchanged.
     """
 
     def __init__(self, parts: BrokerParts, checks: SendChecks) -> None:
@@ -37,7 +38,7 @@ class ReplyProcessor:
         return {RequestCode.SEND_REPLY_MESSAGE: self.reply, RequestCode.SEND_REPLY_MESSAGE_V2: self.reply}
 
     def reply(self, c: RemotingCommand, channel: Channel) -> Answer:
-        """Checked like a send; answered once the requester has answered, or after ten seconds."""
+        """Check a reply like a send and forward it; answer after the requester's answer, or after ten seconds."""
         header = SendHeader.from_ext(c.ext)
         queue_id = self._checks.queue_for(header, channel)
         properties = props.decode(header.properties)
@@ -72,9 +73,9 @@ class ReplyProcessor:
     def _finish(
         self, c: RemotingCommand, channel: Channel, header: SendHeader, queue_id: int, why_not: str | None
     ) -> Answer:
-        """Store the reply, where that is requested, and return the answer.  None: it waits for the disk or a slave.
+        """Store the reply, if configured, and return the answer; None if it waits for the disk or a slave.
 
-        The answer of a reply that could not be stored still has the result of the delivery, as RocketMQ's does.
+        If the reply could not be stored, the answer still has the result of the delivery, as RocketMQ's does.
         """
         config = self._parts.config
         ext = {"MSG_REGION": config.region, "TRACE_ON": "true" if config.trace_on else "false"}
@@ -102,7 +103,7 @@ class ReplyProcessor:
         return None
 
     def _message(self, c: RemotingCommand, channel: Channel, header: SendHeader, queue_id: int) -> InboundMessage:
-        """Unchanged: nothing is added to its properties, and its sys flag is dropped (RocketMQ sets none)."""
+        """Build the stored reply with unchanged properties.  Its sys flag is dropped (RocketMQ sets none)."""
         host, wait = host_of(channel.remote), props.decode(header.properties).get(props.WAIT, "true")
         sys_flag = BORN_HOST_V6 if len(host) > IPV4_HOST_BYTES else 0
         sys_flag |= STORE_HOST_V6 if len(self._store_host) > IPV4_HOST_BYTES else 0

@@ -1,4 +1,4 @@
-"""INVOKE_BROKER_TO_RESET_OFFSET: move an online group."""
+"""Processor of INVOKE_BROKER_TO_RESET_OFFSET, which resets an online group."""
 
 from sandbox.broker import remarks
 from sandbox.broker.consumers import ConsumerGroup
@@ -17,7 +17,10 @@ VERSION_WITH_RESET = 28  # V3_0_7_SNAPSHOT
 
 
 class ResetOffsetProcessor:
-    """RocketMQ 4.9: `Broker2Client.resetOffset` (spec broker-behaviour 8).  The broker's own table stays as it is."""
+    """Handler of online resets.  RocketMQ 4.9: `Broker2Client.resetOffset` (spec broker-behaviour 8).
+
+    The broker's own offset table stays unchanged.
+    """
 
     def __init__(self, parts: BrokerParts) -> None:
         self._parts = parts
@@ -26,12 +29,15 @@ class ResetOffsetProcessor:
         return {RequestCode.INVOKE_BROKER_TO_RESET_OFFSET: self.reset}
 
     def reset(self, c: RemotingCommand, _: Channel) -> Answer:
-        """The administrator's language decides the form for the members; the answer is always the map."""
+        """Reset a group and answer with the map of new offsets.
+
+        The administrator's language decides the form of the message to the members, not the form of the answer.
+        """
         offsets = self.send_to_members(ResetOffsetHeader.from_ext(c.ext), for_c=c.language == Language.CPP)
         return c.reply(ResponseCode.SUCCESS, body=ResetOffsetBody(offsets).encode(), remark=remarks.NOT_SET)
 
     def send_to_members(self, header: ResetOffsetHeader, *, for_c: bool = False) -> dict[Queue, int]:
-        """Send every member its new offsets; returns the target of each queue.  Raises BrokerRefused."""
+        """Send every member its new offsets; return the new offset of each queue.  Raises BrokerRefused."""
         offsets = self.targets(header)
         group = self._parts.consumers.groups.get(header.group)
         if group is None:
@@ -44,7 +50,10 @@ class ResetOffsetProcessor:
         return offsets
 
     def targets(self, header: ResetOffsetHeader) -> dict[Queue, int]:
-        """The target of each write queue.  A queue without a committed offset refuses the whole reset."""
+        """Return the new offset of each write queue.
+
+        Raises BrokerRefused if the topic does not exist or one queue has no committed offset.
+        """
         parts, name = self._parts, header.topic
         topic = parts.topics.get(name)
         if topic is None:

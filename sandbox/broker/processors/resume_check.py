@@ -1,4 +1,4 @@
-"""RESUME_CHECK_HALF_MESSAGE: check a discarded transaction again."""
+"""Processor of RESUME_CHECK_HALF_MESSAGE: checks a discarded transaction again."""
 
 from sandbox.broker.parts import Answer, BrokerParts, Handler
 from sandbox.broker.stored_text import host_of
@@ -19,7 +19,10 @@ NOT_FOUND = "Exception was thrown when putting message back to RMQ_SYS_TRANS_HAL
 
 
 class ResumeCheckProcessor:
-    """RocketMQ: `AdminBrokerProcessor.resumeCheckHalfMessage`; whatever message is named becomes a half message."""
+    """Handler that puts a message back to the half queue.  RocketMQ: `AdminBrokerProcessor.resumeCheckHalfMessage`.
+
+    As there, the named message may be any message.
+    """
 
     def __init__(self, parts: BrokerParts) -> None:
         self._parts = parts
@@ -28,7 +31,7 @@ class ResumeCheckProcessor:
         return {RequestCode.RESUME_CHECK_HALF_MESSAGE: self.resume}
 
     def resume(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Put the message to the half queue with no checks counted."""
+        """Store the named message in the half queue with a check count of 0."""
         stored = self._named(text(c.ext, "msgId"))
         properties = {**stored.properties, names.TRANSACTION_CHECK_TIMES: "0"}
         result = self._parts.store.put_quietly(
@@ -60,7 +63,7 @@ class ResumeCheckProcessor:
         return c.reply(ResponseCode.SUCCESS)
 
     def _named(self, message_id: str) -> StoredMessage:
-        """Raises BrokerRefused (1): invalid id, or the message is deleted."""
+        """Return the message with this id.  Raises BrokerRefused (1) if the id is invalid or the message is deleted."""
         try:
             stored = self._parts.store.read_message(msg_id.decode(message_id).physical_offset)
         except ValueError:

@@ -1,4 +1,4 @@
-"""Runtime figures of the broker, and file deletion by an administrator."""
+"""Processor of administrators' requests for runtime figures and file deletion."""
 
 from math import ceil
 
@@ -37,7 +37,9 @@ UNITS = "KMGTPE"
 
 
 class RuntimeProcessor:
-    """RocketMQ: `AdminBrokerProcessor.getBrokerRuntimeInfo` and similar ones (spec remoting 3.6)."""
+    """Handlers of runtime requests: `AdminBrokerProcessor.getBrokerRuntimeInfo` and similar ones (spec remoting
+    3.6).
+    """
 
     def __init__(self, parts: BrokerParts) -> None:
         self._parts = parts
@@ -55,7 +57,10 @@ class RuntimeProcessor:
         return c.reply(ResponseCode.SUCCESS, body=KVTable(dict(sorted(self.figures().items()))).encode())
 
     def figures(self) -> dict[str, str]:
-        """All values are texts.  There are no thread pools here, so their queues are empty."""
+        """Return the runtime figures as texts.
+
+        Thread pool queues are always empty, because this broker has no pools.
+        """
         parts, store, stats = self._parts, self._parts.store, self._parts.stats
         at_s, taken = stats.now_s(), store.stats
         put_tps = taken.puts.means(taken.now_s())
@@ -109,7 +114,7 @@ class RuntimeProcessor:
         return texts
 
     def producers(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Every producer by group, in the form of 4.9.8 (which its own client cannot read)."""
+        """Answer with every producer by group, in the form of 4.9.8 (which its own client cannot read)."""
         data = {
             group: [
                 {
@@ -126,7 +131,7 @@ class RuntimeProcessor:
         return c.reply(ResponseCode.SUCCESS, body=dumps({"data": data}))
 
     def clean_queues(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Queue files are deleted with the log files they point to."""
+        """Delete expired files.  Queue files are deleted with the log files that they refer to."""
         self._parts.store.clean(manual=False)
         return c.reply(ResponseCode.SUCCESS)
 
@@ -142,12 +147,12 @@ class RuntimeProcessor:
         return c.reply(ResponseCode.SUCCESS)
 
     def _log_path(self) -> str:
-        """A store whose disk size is a limit does not report the machine's paths."""
+        """Return the path of the commit log; if the disk size is a limit of the sandbox, a relative path."""
         store = self._parts.store
         return store.disk.where("commitlog") if store.config.store_limit_bytes is None else "store/commitlog"
 
     def _earliest_ms(self) -> int:
-        """Store time of the oldest record; -1: there is none."""
+        """Return the store time of the oldest record in ms, −1 if the log has none."""
         oldest = self._parts.store.read_message(self._parts.store.min_physical_offset)
         return oldest.store_ms if oldest is not None else -1
 
@@ -158,7 +163,7 @@ def _span(seconds: int) -> str:
 
 
 def _human(size: int) -> str:
-    """RocketMQ: `MixAll.humanReadableByteCount`."""
+    """Return a byte count as text with a unit.  RocketMQ: `MixAll.humanReadableByteCount`."""
     power = max(0, (size.bit_length() - 1) // 10)
     return f"{size / 1024**power:.1f} {UNITS[power - 1]}iB" if power else f"{size} B"
 

@@ -1,4 +1,4 @@
-"""SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE."""
+"""Processor of SEND_MESSAGE, SEND_MESSAGE_V2 and SEND_BATCH_MESSAGE."""
 
 from sandbox.broker.delay import delay_level, postpone
 from sandbox.broker.parts import Answer, BrokerParts, Handler
@@ -23,12 +23,12 @@ NOT_SAFE = {
     PutMessageStatus.FLUSH_SLAVE_TIMEOUT: ResponseCode.FLUSH_SLAVE_TIMEOUT,
     PutMessageStatus.SLAVE_NOT_AVAILABLE: ResponseCode.SLAVE_NOT_AVAILABLE,
 }
-_inbound = tuple.__new__  # half of what the NamedTuple's own constructor costs, for every message
+_inbound = tuple.__new__  # takes half the time of the NamedTuple's constructor, for every message
 MAX_BATCH_MESSAGES = 1_900  # their ids, 33 characters each, must fit the header of the answer
 
 
 class SendProcessor:
-    """RocketMQ: `SendMessageProcessor` (spec broker-behaviour 2)."""
+    """Handler of sends.  RocketMQ: `SendMessageProcessor` (spec broker-behaviour 2)."""
 
     def __init__(self, parts: BrokerParts, checks: SendChecks) -> None:
         self._parts = parts
@@ -56,7 +56,7 @@ class SendProcessor:
         }
 
     def send(self, c: RemotingCommand, channel: Channel) -> Answer:
-        """Check, store, and answer now, or once the log is flushed when sender and configuration request that.
+        """Check and store a message or batch; answer now, or after flush and replication if these are requested.
 
         A batch is recognised by its header, whatever the code (spec remoting 2.4).
         """
@@ -94,7 +94,10 @@ class SendProcessor:
         return answer
 
     def _success(self, c: RemotingCommand, queue_id: int, result: PutResult) -> RemotingCommand:
-        """`queueId` is the requested one, also when the record went to a delay queue or the dead letters."""
+        """Build the answer to a stored send.
+
+        `queueId` is the requested one, also if the record went to a delay queue or the dead-letter queue.
+        """
         prefix, (_, first, _, _, queue_offset, _, physicals) = self._id_prefix, result
         if physicals:
             msg_id = ",".join([f"{prefix}{offset:016X}" for offset in physicals])
@@ -104,7 +107,7 @@ class SendProcessor:
         return RemotingCommand(0, ext, None, flag=FLAG_RESPONSE, opaque=c.opaque, serialize_type=c.serialize_type)
 
     def _answer_when_safe(self, answer: RemotingCommand, channel: Channel, result: PutResult) -> None:
-        """Once it is flushed, and a slave has it, where requested; else with a code that says which one failed."""
+        """Send the answer after the requested flush and replication; if one fails, its code names that one."""
         unanswered = self._store.unanswered
         unanswered.add(result.offsets, self._store.flushed_offset)
 
@@ -118,7 +121,7 @@ class SendProcessor:
         self._store.safety.when_safe(result.physical_end, settled)
 
     def _message(self, c: RemotingCommand, header: SendHeader, queue_id: int, channel: Channel) -> InboundMessage:
-        """The record of one plain message; this is the hot path."""
+        """Build the record of one plain message, on the hot path."""
         topic, text, host = header.topic, header.properties, host_of(channel.remote)
         if "TIMER_DEL" in text:
             self._checks.say_delay_is_ignored(topic, text, channel.remote)
@@ -147,14 +150,14 @@ class SendProcessor:
         )
 
     def _sys_flag(self, header: SendHeader, host: bytes) -> int:
-        """The sender's, except for the address bits, which are known here."""
+        """Return the sender's flag with the address bits set by the broker."""
         sys_flag = header.sys_flag & ~HOSTS_V6 | self._store_host_flag
         return sys_flag | BORN_HOST_V6 if len(host) > IPV4_HOST_BYTES else sys_flag
 
     def _special(
         self, c: RemotingCommand, header: SendHeader, queue_id: int, sys_flag: int, host: bytes
     ) -> InboundMessage:
-        """Retries, delays and transactions: stored in another topic than the requested one."""
+        """Build the record of a retry, delayed or half message, which is stored in another topic."""
         properties, topic = props.decode(header.properties), header.topic
         if topic.startswith(names.RETRY_PREFIX):
             topic, queue_id = self._checks.retry_or_dead_letter(c, header, queue_id, properties)
@@ -185,7 +188,7 @@ class SendProcessor:
         )
 
     def _prepared(self, message: InboundMessage, result: PutResult) -> None:
-        """Register the half message as open."""
+        """Register a stored half message as an open transaction."""
         properties = props.decode(message.properties.decode())
         self._parts.transactions.prepared(
             HalfMessage.of_properties(

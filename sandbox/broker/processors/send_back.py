@@ -1,4 +1,4 @@
-"""CONSUMER_SEND_MSG_BACK: a consumer failed with a message and gets it again later."""
+"""Processor of CONSUMER_SEND_MSG_BACK: stores failed messages for a later delivery."""
 
 from sandbox.broker import remarks
 from sandbox.broker.delay import postpone
@@ -22,7 +22,10 @@ FIRST_RETRY_LEVEL = 3
 
 
 class SendBackProcessor:
-    """RocketMQ: `SendMessageProcessor.asyncConsumerSendMsgBack` (spec broker-behaviour 2.2)."""
+    """Handler of sent-back messages.
+
+    RocketMQ: `SendMessageProcessor.asyncConsumerSendMsgBack` (spec broker-behaviour 2.2).
+    """
 
     def __init__(self, parts: BrokerParts) -> None:
         self._parts = parts
@@ -31,7 +34,7 @@ class SendBackProcessor:
         return {RequestCode.CONSUMER_SEND_MSG_BACK: self.send_back}
 
     def send_back(self, c: RemotingCommand, _: Channel) -> Answer:
-        """Store a copy for the group only: in its retry topic after a delay, or in its dead letters."""
+        """Store a copy for the group only: in its retry topic after a delay, or in its dead-letter queue."""
         header, parts = SendBackHeader.from_ext(c.ext), self._parts
         config = parts.subscription_groups.find(header.group)
         if config is None:

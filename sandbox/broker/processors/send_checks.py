@@ -1,4 +1,4 @@
-"""Checks of a send: may this message be stored here, and in which queue."""
+"""Checks of a send: the permission to store the message, and its queue."""
 
 from sandbox.broker import remarks
 from sandbox.broker.delay import delay_level
@@ -20,9 +20,9 @@ VERSION_WITH_MAX_RECONSUME = 121  # V3_4_9: from this version on the header's ma
 
 
 class SendChecks:
-    """RocketMQ: `AbstractSendMessageProcessor.msgCheck`, `handleRetryAndDLQ`, in their order.
+    """Checks of a send, in the order of `AbstractSendMessageProcessor.msgCheck` and `handleRetryAndDLQ`.
 
-    A topic's write permission is not checked here, as in 4.9: clients see it in their routes.
+    A topic's write permission is not checked here, as in 4.9: clients read it in their routes.
     """
 
     def __init__(self, parts: BrokerParts) -> None:
@@ -37,11 +37,11 @@ class SendChecks:
         self._said_delay = 0
 
     def settings_changed(self) -> None:
-        """Check every topic again."""
+        """Apply changed settings, so that every topic is checked again if needed."""
         self._unusual = not self._config.writable or self._config.start_accept_send_ms > 0
 
     def queue_for(self, header: SendHeader, channel: Channel) -> int:
-        """The queue this message goes to.  Raises BrokerRefused."""
+        """Check a send and return the id of its queue.  Raises BrokerRefused."""
         name = header.topic
         if self._unusual or name not in self._passed or name not in self._topics:
             self._look_at(header, channel)
@@ -57,13 +57,16 @@ class SendChecks:
         return queue_id
 
     def count(self, more: int) -> None:
-        """A batch was counted as one; `more` are the rest of it."""
+        """Add `more` messages to the current second's count: the rest of a batch, which was counted as one."""
         self._in_second += more
 
     def retry_or_dead_letter(
         self, c: RemotingCommand, header: SendHeader, queue_id: int, properties: dict[str, str]
     ) -> tuple[str, int]:
-        """Destination of a message for a retry topic: that topic, or the dead letters after too many retries."""
+        """Return topic and queue id for a message sent to a retry topic.
+
+        After too many retries this is the dead-letter topic.
+        """
         group = header.topic[len(names.RETRY_PREFIX) :]
         config = self._parts.subscription_groups.find(group)
         if config is None:
@@ -78,9 +81,10 @@ class SendChecks:
         return topic.topic, 0
 
     def is_transaction(self, header: SendHeader, properties: dict[str, str]) -> bool:
-        """Return whether this is a half message.  Raises BrokerRefused (16) if the configuration forbids transactions.
+        """Return True if this is a half message.
 
-        A delayed retry is not one, whatever its flag: clients before 4.6.1 left the flag set in retries.
+        Raises BrokerRefused (16) if the configuration forbids transactions.  A delayed retry is no half message,
+        whatever its flag: clients before 4.6.1 left the flag set in retries.
         """
         if properties.get(props.TRAN_MSG, "").lower() != "true" or (
             header.reconsume_times > 0 and delay_level(properties) > 0
@@ -93,7 +97,10 @@ class SendChecks:
         return True
 
     def _look_at(self, header: SendHeader, channel: Channel) -> None:
-        """The checks a known topic has passed before: name, permissions, automatic creation."""
+        """Check service start, permissions and topic name, and create a missing topic if allowed.
+
+        A topic that has passed is not checked again.
+        """
         config, name = self._config, header.topic
         if self._parts.clock.now_ms() < config.start_accept_send_ms:
             raise BrokerRefused(
@@ -112,7 +119,10 @@ class SendChecks:
         self._passed.add(name)
 
     def _create(self, header: SendHeader) -> bool:
-        """Create the topic if topics are created automatically.  Topics of groups need a group: those are limited."""
+        """Create the topic if topics are created automatically; return False if not.
+
+        Topics of groups need an existing group, because the number of groups is limited.
+        """
         topics, name = self._parts.topics, header.topic
         for prefix in (names.RETRY_PREFIX, names.DEAD_LETTER_PREFIX):
             group = name.removeprefix(prefix)
@@ -125,9 +135,9 @@ class SendChecks:
         return topics.create_for_send(name, header.default_topic or "", queues) is not None
 
     def _admit(self, allowed: int, channel: Channel) -> None:
-        """Count sends over real connections towards the limit of messages per second (of the sandbox's clock).
+        """Count a send over a real connection towards the limit of messages per second (of the sandbox's clock).
 
-        In-process producers are slowed by their host instead.
+        Raises BrokerRefused above the limit.  In-process producers are slowed down by their host instead.
         """
         second = self._parts.clock.now_ms() // 1000
         if second != self._second:
@@ -146,7 +156,7 @@ class SendChecks:
         )
 
     def say_delay_is_ignored(self, topic: str, properties: str, remote: str) -> None:
-        """A broker of 4.9 stores these properties and does not read them."""
+        """Write DelayIgnored, at most once a second: a 4.9 broker stores these properties and does not read them."""
         decoded = props.decode(properties)
         name = next((name for name in props.DELAYS_BY_TIME if name in decoded), None)
         second = self._parts.clock.now_ms() // 1000
@@ -157,7 +167,7 @@ class SendChecks:
 
 
 def describe(topic: TopicConfig) -> str:
-    """A topic's configuration as Java prints it."""
+    """Return a topic's configuration as Java prints it."""
     rights = ("R" if topic.permission & 4 else "-") + ("W" if topic.permission & 2 else "-")
     rights += "X" if topic.permission & 1 else "-"
     return (
@@ -168,7 +178,7 @@ def describe(topic: TopicConfig) -> str:
 
 
 def why_not_put(status: PutMessageStatus, store: MessageStore) -> tuple[int, str]:
-    """The code and remark for a put that was refused.  RocketMQ: `handlePutMessageResult`."""
+    """Return the code and remark for a refused put.  RocketMQ: `handlePutMessageResult`."""
     if status in (PutMessageStatus.MESSAGE_ILLEGAL, PutMessageStatus.PROPERTIES_SIZE_EXCEEDED):
         return ResponseCode.MESSAGE_ILLEGAL, remarks.message_illegal(store.config.max_message_bytes)
     if status is PutMessageStatus.SERVICE_NOT_AVAILABLE:

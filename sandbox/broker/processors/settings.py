@@ -1,4 +1,4 @@
-"""UPDATE_BROKER_CONFIG, GET_BROKER_CONFIG: settings of a running broker."""
+"""Processor of UPDATE_BROKER_CONFIG and GET_BROKER_CONFIG: settings of a running broker."""
 
 from collections.abc import Callable
 
@@ -13,9 +13,9 @@ from sandbox.remoting.json_body import dumps
 
 
 class SettingsProcessor:
-    """RocketMQ: `AdminBrokerProcessor.updateBrokerConfig`, `Configuration`.
+    """Handlers of broker settings.  RocketMQ: `AdminBrokerProcessor.updateBrokerConfig`, `Configuration`.
 
-    A change lasts while the broker runs.  `changed` is called with the changed names afterwards.
+    A change lasts until the broker stops.  `changed` is called with the changed names afterwards.
     """
 
     def __init__(self, parts: BrokerParts, changed: Callable[[set[str]], None]) -> None:
@@ -34,7 +34,7 @@ class SettingsProcessor:
         return c.reply(ResponseCode.SUCCESS, ext, Settings(values).encode())
 
     def update(self, c: RemotingCommand, _: Channel) -> Answer:
-        """All of it or, when one name is refused, nothing."""
+        """Apply all requested changes, or none if one is refused."""
         config, store = self._parts.config, self._parts.store
         changes = settings.changes(config, store.config, Settings.decode(c.body).values)
         settings.settle(config, store, changes)

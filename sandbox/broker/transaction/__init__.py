@@ -1,1 +1,1 @@
-"""Transactional messages: half messages, which no consumer sees yet, and the check of their transactions."""
+"""Transactional messages: half messages, which consumers do not receive, and the check of their transactions."""

@@ -42,7 +42,7 @@ ABOUT_NOW = (GetMessageStatus.NO_MESSAGE_IN_QUEUE, GetMessageStatus.OFFSET_OVERF
 
 
 class Next(Enum):
-    """The next step of a run after one half message."""
+    """Next step of a check run after one half message."""
 
     ONE_ON = "one on"
     ELSEWHERE = "elsewhere"  # the position was changed already
@@ -50,11 +50,11 @@ class Next(Enum):
 
 
 class TransactionCheckService:
-    """Every 60 s one pass over the half queue, from the end of the last one; offsets of `CID_RMQ_SYS_TRANS` keep both
-    positions.
+    """Check run over the half queue every 60 s, each from the end of the last one.
 
-    RocketMQ: `TransactionalMessageCheckService`, `TransactionalMessageServiceImpl.check` (spec broker-behaviour 2.3).
-    Where Java loops until its clock or its store allows to go on, a run ends here: the next one begins at the same
+    Offsets of the group `CID_RMQ_SYS_TRANS` store the positions in the half and the op queue.  RocketMQ:
+    `TransactionalMessageCheckService`, `TransactionalMessageServiceImpl.check` (spec broker-behaviour 2.3).  Where
+    Java loops until its clock or store allows it to continue, a run ends here: the next one begins at the same
     position.
     """
 
@@ -108,7 +108,7 @@ class TransactionCheckService:
         )
 
     def _go_on(self, walk: "_Walk") -> None:
-        """Process due half messages, some of them in this turn; then store the position."""
+        """Process some of the due half messages in this turn; store the positions when the run is over."""
         try:
             over = self._some(walk)
         except Exception:  # as RocketMQ: the next run tries again
@@ -141,7 +141,7 @@ class TransactionCheckService:
         return False
 
     def _look(self, walk: "_Walk") -> Next:
-        """One half message without an end in the op messages read so far."""
+        """Process one half message for which no op message was read yet; return the next step."""
         read = self._store.get_message(topics.HALF_TOPIC, HALF_QUEUE_ID, walk.offset, 1, None)
         self._stats.get(topics.TRANSACTION_GROUP, topics.HALF_TOPIC, read.count, len(read.records))
         if not read.records:
@@ -179,14 +179,14 @@ class TransactionCheckService:
         return Next.ONE_ON if self._ask(half, properties) else Next.OVER
 
     def _immunity_ms(self, properties: dict[str, str]) -> int:
-        """Minimum age in ms of a half message before its producer is asked."""
+        """Return the minimum age in ms of a half message before its producer is asked."""
         own = whole(properties.get(names.CHECK_IMMUNITY_TIME_IN_SECONDS, "-1"))
         return self._config.transaction_timeout_ms if own == -1 else own * 1000
 
     def _leave_alone(self, walk: "_Walk", half: StoredMessage, properties: dict[str, str]) -> Next:
-        """Still within the time its producer set: put it at the end, unless its first copy was ended.
+        """Put a half message within its immunity time at the end of its queue, unless its first copy has ended.
 
-        The put counts as a check, and an end that was stored before this run is not seen any more: both as in 4.9.8.
+        The put counts as a check, and an end that was stored before this run is no longer read: both as in 4.9.8.
         """
         first = properties.get(names.TRAN_PREPARED_QUEUE_OFFSET)
         if first is not None and walk.ended.take(whole(first)):
@@ -199,7 +199,10 @@ class TransactionCheckService:
         return Next.ONE_ON
 
     def _ask(self, half: StoredMessage, properties: dict[str, str]) -> bool:
-        """Put it at the end of its queue and ask one producer of its group; False: the store takes nothing."""
+        """Put a half message at the end of its queue and ask one producer of its group for the state.
+
+        Return False if the store refuses the message.
+        """
         done = self._store.put_quietly(put_again(half, properties))
         if done.status is not PutMessageStatus.PUT_OK:
             log.warning("half message %d not put again: %s", half.queue_offset, done.status.value)
@@ -221,7 +224,7 @@ class TransactionCheckService:
         return True
 
     def _give_up(self, half: StoredMessage, properties: dict[str, str]) -> None:
-        """Checked too often, or too old: keep it in a separate topic, and continue."""
+        """Discard a half message that was checked too often or is too old: store it in a separate topic."""
         self._topics.create_for_group(topics.CHECK_MAX_TIME_TOPIC, 1, "automatic")
         done = self._store.put_quietly(given_up(half, properties))
         if done.status is not PutMessageStatus.PUT_OK:
@@ -238,7 +241,7 @@ class TransactionCheckService:
 
 
 class _Walk:
-    """Progress of one run.  `end`: messages stored later belong to the next run."""
+    """Progress of one check run.  `end`: messages stored later belong to the next run."""
 
     def __init__(self, offset: int, ended: EndedHalves, begun_ms: int, end: int) -> None:
         self.first = self.offset = offset

@@ -1,7 +1,8 @@
-"""A message of a transaction in each of its forms: prepared, put again, ended, discarded.
+"""Forms of a transaction's message: prepared, put again, ended, discarded.
 
-Every form is made from the stored text and fields; nothing here stores or reads.  Fields that a form loses (a half
-message put again loses its flag) are lost in RocketMQ too: `TransactionalMessageBridge`, `EndTransactionProcessor`.
+Every form is built from the stored text and fields; this module neither stores nor reads.  Fields that a form loses
+(a half message put again loses its flag) are lost in RocketMQ too: `TransactionalMessageBridge`,
+`EndTransactionProcessor`.
 """
 
 from typing import NamedTuple
@@ -39,7 +40,7 @@ class HalfMessage(NamedTuple):
     def of_properties(
         cls, properties: dict[str, str], half_offset: int, physical_offset: int, born_ms: int, store_host: bytes
     ) -> "HalfMessage":
-        """From its properties and its position."""
+        """Create it from a half message's properties and position."""
         transaction_id = properties.get(names.UNIQ_KEY) or msg_id.encode(store_host, physical_offset)
         return cls(
             transaction_id,
@@ -54,9 +55,9 @@ class HalfMessage(NamedTuple):
 
 
 def prepare(properties: dict[str, str], topic: str, queue_id: int, sys_flag: int) -> int:
-    """Store the destination for a commit in `properties`; returns the sys flag of the half message.
+    """Store the destination of a commit in `properties`; return the sys flag of the half message.
 
-    Its transaction bits are removed, so it takes an offset of the half queue and can be found by key.
+    The flag has no transaction bits, so the half message takes an offset of the half queue and can be found by key.
     """
     properties[names.REAL_TOPIC] = topic
     properties[names.REAL_QID] = str(queue_id)
@@ -64,9 +65,9 @@ def prepare(properties: dict[str, str], topic: str, queue_id: int, sys_flag: int
 
 
 def committed(half: StoredMessage) -> InboundMessage:
-    """The message for its topic's readers.  Its properties still contain TRAN_MSG and REAL_*.
+    """Build the message for its topic's consumers.  Its properties still contain TRAN_MSG and REAL_*.
 
-    Raises ValueError when the half message has no destination.
+    Raises ValueError if the half message has no destination.
     """
     properties = half.properties
     if not properties.get(names.REAL_TOPIC):
@@ -89,7 +90,10 @@ def committed(half: StoredMessage) -> InboundMessage:
 
 
 def op_message(half: StoredMessage, now_ms: int, store_host: bytes) -> InboundMessage:
-    """Marks a half message as ended: tag `d` and its queue offset as text, in the op queue with its number."""
+    """Build the op message that marks a half message as ended.
+
+    It has tag `d`, the half message's queue offset as its text, and the same queue id.
+    """
     text = names.encode({names.WAIT: "true", names.TAGS: REMOVED_TAG})
     return InboundMessage(
         topics.OP_HALF_TOPIC,
@@ -106,7 +110,7 @@ def op_message(half: StoredMessage, now_ms: int, store_host: bytes) -> InboundMe
 
 
 def put_again(half: StoredMessage, properties: dict[str, str]) -> InboundMessage:
-    """The half message for the end of its queue; `properties` are its properties with additions.
+    """Build the half message for the end of its queue; `properties` are its properties with additions.
 
     RocketMQ: `renewHalfMessageInner`.  The text keeps its WAIT (recorded so), but this put does not wait.
     """
@@ -125,7 +129,7 @@ def put_again(half: StoredMessage, properties: dict[str, str]) -> InboundMessage
 
 
 def put_aside(half: StoredMessage, properties: dict[str, str]) -> InboundMessage:
-    """A half message still immune, for the end of its queue with its first offset stored; with WAIT=false.
+    """Build a half message within its immunity time for the end of its queue, with its first offset and WAIT=false.
 
     RocketMQ: `renewImmunityHalfMessageInner`.
     """
@@ -134,7 +138,7 @@ def put_aside(half: StoredMessage, properties: dict[str, str]) -> InboundMessage
 
 
 def given_up(half: StoredMessage, properties: dict[str, str]) -> InboundMessage:
-    """A discarded half message, for TRANS_CHECK_MAX_TIME_TOPIC."""
+    """Build a discarded half message for TRANS_CHECK_MAX_TIME_TOPIC."""
     return InboundMessage(
         topics.CHECK_MAX_TIME_TOPIC,
         0,
@@ -151,9 +155,9 @@ def given_up(half: StoredMessage, properties: dict[str, str]) -> InboundMessage:
 
 
 def asked_about(half: StoredMessage, properties: dict[str, str], queue_offset: int, physical_offset: int) -> bytes:
-    """The body of request 39: the record with its real destination, at its new position, and WAIT=false.
+    """Return the body of request 39: the record with its real destination, at its new position, and WAIT=false.
 
-    Raises ValueError when the half message has no destination.
+    Raises ValueError if the half message has no destination.
     """
     m = InboundMessage(
         properties.get(names.REAL_TOPIC, ""),
@@ -172,12 +176,12 @@ def asked_about(half: StoredMessage, properties: dict[str, str], queue_offset: i
 
 
 def checks_of(properties: dict[str, str]) -> int:
-    """Number of checks so far."""
+    """Return the number of checks so far."""
     return max(0, whole(properties.get(names.TRANSACTION_CHECK_TIMES, "0")))
 
 
 def whole(text: str) -> int:
-    """A number as Java reads it; −1 for invalid text."""
+    """Return a number as Java reads it; −1 for invalid text."""
     try:
         return int(text)
     except ValueError:

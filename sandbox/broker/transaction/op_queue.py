@@ -14,10 +14,10 @@ NOTHING_NEW = (GetMessageStatus.NO_MESSAGE_IN_QUEUE, GetMessageStatus.OFFSET_OVE
 
 
 class EndedHalves:
-    """Reads 32 op messages at a time, as far as a pass over the half queue needs them.
+    """Reader of op messages, 32 at a time, as far as a check run over the half queue needs them.
 
-    An op message is done when the pass is beyond the half message it names; the position kept for the next pass is the
-    first that is not.  RocketMQ: `fillOpRemoveMap`, `calculateOpOffset`.
+    An op message is done when the run has passed the half message that it names.  The position kept for the next run
+    is the first one that is not done.  RocketMQ: `fillOpRemoveMap`, `calculateOpOffset`.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class EndedHalves:
         self.read_on()
 
     def read_on(self) -> None:
-        """Read the next batch."""
+        """Read the next batch of op messages."""
         read = self._store.get_message(topics.OP_HALF_TOPIC, HALF_QUEUE_ID, self._next, READ_AT_ONCE, None)
         self._stats.get(topics.TRANSACTION_GROUP, topics.OP_HALF_TOPIC, read.count, len(read.records))
         self._last_born_ms = None
@@ -59,18 +59,21 @@ class EndedHalves:
         self._next = read.next_offset
 
     def read_on_needed(self, begun_ms: int, timeout_ms: int) -> bool:
-        """Return whether unread op messages may contain an end: not when there are none, or only much newer ones."""
+        """Return True if unread op messages may contain an end.
+
+        They do not if the last batch was empty or is more than `timeout_ms` newer than the run.
+        """
         return self._last_born_ms is not None and self._last_born_ms - begun_ms <= timeout_ms
 
     def take(self, half_offset: int) -> bool:
-        """Return whether the half message has ended; if it has, its op message is done."""
+        """Return True if the half message has ended; its op message is then done."""
         op_offset = self._ended.pop(half_offset, None)
         if op_offset is not None:
             self._done.add(op_offset)
         return op_offset is not None
 
     def progress(self) -> int | None:
-        """Return the offset from which the next pass begins to read; None: the same as for this pass."""
+        """Return the offset at which the next run begins to read; None if it is the same as for this run."""
         offset = self._first
         while offset in self._done:
             offset += 1

@@ -1,6 +1,6 @@
 """Open transactions, for snapshots of the half queue.
 
-The half and the op queue alone decide what the broker does; this table saves reading them for every snapshot.
+Only the half and the op queue decide what the broker does.  This table saves reading them for every snapshot.
 """
 
 import logging
@@ -25,7 +25,7 @@ ALL_TIME_MS = 2**62
 
 
 class OpenTransactions:
-    """Open transactions by id, in the order they were prepared; writes the three facts of a transaction."""
+    """Open transactions by id, in the order of their preparation.  Writes the three events of a transaction."""
 
     def __init__(self, store: MessageStore, offsets: ConsumerOffsetManager, journal: Journal) -> None:
         self._store = store
@@ -34,7 +34,7 @@ class OpenTransactions:
         self.table: dict[str, HalfMessage] = {}
 
     def load(self) -> None:
-        """Read both queues from the position of the checks."""
+        """Read both queues from the position of the check service."""
         removed = {whole(op.body.decode("ascii", "replace")) for op in self._after_progress(names.OP_HALF_TOPIC)}
         self.table.clear()
         for stored in self._after_progress(names.HALF_TOPIC):
@@ -46,7 +46,7 @@ class OpenTransactions:
         self._journal.write(TransactionPrepared(half.producer_group, half.transaction_id, half.half_offset))
 
     def moved(self, half: HalfMessage) -> None:
-        """It was put again and has another offset now."""
+        """Record that a half message was put again and has another offset now."""
         if half.transaction_id in self.table:
             self.table[half.transaction_id] = half
         else:
@@ -56,7 +56,11 @@ class OpenTransactions:
         self._journal.write(TransactionChecked(half.producer_group, half.transaction_id, half.checks, client_id))
 
     def ended(self, half: HalfMessage, outcome: str, by: str) -> None:
-        """`outcome`: commit, rollback, discarded; `by`: producer, check.  An older copy's end is ignored."""
+        """Write the end of a transaction and remove it.
+
+        `outcome`: commit, rollback, discarded; `by`: producer, check.  The end of an older copy does not remove the
+        newer one.
+        """
         self.forget(half)
         self._journal.write(
             TransactionEnded(half.producer_group, half.transaction_id, half.half_offset, outcome, by, half.checks)
@@ -68,7 +72,7 @@ class OpenTransactions:
             del self.table[half.transaction_id]
 
     def was_here(self, transaction_id: str) -> bool:
-        """Return whether the half queue has, or had, such a transaction."""
+        """Return True if the half queue has, or had, a message of this transaction."""
         result = self._store.query(names.HALF_TOPIC, transaction_id, READ_AT_ONCE, 0, ALL_TIME_MS)
         return any(record.decode(raw).properties.get(UNIQ_KEY) == transaction_id for raw in result.records)
 

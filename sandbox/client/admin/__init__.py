@@ -1,8 +1,8 @@
-"""The requests of `mqadmin`, answered as values: by our brokers and name servers and by Apache's, 4.9 and 5.x.
+"""Requests of `mqadmin`, answered as values: by our brokers and name servers and by Apache's, 4.9 and 5.x.
 
-`Admin` holds one part for each kind of request (spec remoting 2.2).  All of them raise RemotingError when the other end
-cannot be reached, BrokerRefused with its code and remark when it refuses, and NotKnownThere when its release does not
-know the request.
+`Admin` has one part for each kind of request (spec remoting 2.2).  Every request raises RemotingError if the server
+cannot be reached, BrokerRefused with code and remark if it refuses, and NotKnownThere if its release does not
+support the request.
 """
 
 from sandbox.client.admin.admin import Admin

@@ -1,4 +1,4 @@
-"""The administrator's end of the wire."""
+"""Administrator client, the counterpart of RocketMQ's `DefaultMQAdminExt`."""
 
 from collections.abc import Sequence
 
@@ -18,16 +18,16 @@ from sandbox.remoting.command import RemotingCommand
 
 CONNECT_TIMEOUT_MS = 3_000  # RocketMQ: connectTimeoutMillis
 TIMEOUT_MS = 5_000  # RocketMQ: DefaultMQAdminExt.timeoutMillis
-GROUP = "TOOLS_CONSUMER"  # pulls in its name; every broker has it
+GROUP = "TOOLS_CONSUMER"  # group of the administrator's pulls; every broker has it
 MAX_PENDING = 1_024
 
 
 class Admin:
-    """Asks name servers and brokers, over one connection to each.  RocketMQ: `DefaultMQAdminExt`.
+    """Client that sends administrative requests to name servers and brokers, over one connection to each.
 
-    `connector` is any transport.  With both keys every request is signed.  A question waits `timeout_ms` for its answer
-    (and so long for a connection, but 3 s at most); `within` gives the same administrator with another patience.
-    Nothing here needs to be started; `close` ends the connections.
+    RocketMQ: `DefaultMQAdminExt`.  `connector` is any transport.  If both keys are set, every request is signed.  A
+    request waits `timeout_ms` for its answer; opening a connection takes as long, but 3 s at most.  `within` returns
+    the same administrator with another timeout.  There is nothing to start; `close` closes the connections.
     """
 
     def __init__(
@@ -63,16 +63,16 @@ class Admin:
         self.messages = MessageQuestions(requests, GROUP)
 
     def within(self, timeout_ms: int) -> "Admin":
-        """The same connections; every question of this one waits so long."""
+        """Return an administrator that shares these connections and waits `timeout_ms` for each answer."""
         other = object.__new__(Admin)
         other.connections = self.connections
         other._take(self.names.within(timeout_ms))
         return other
 
     def close(self) -> None:
-        """End every connection; what waits for an answer fails with RemotingError."""
+        """Close every connection.  Requests that wait for an answer fail with RemotingError."""
         self.connections.close()
 
 
 def _not_for_us(command: RemotingCommand, channel: Channel) -> None:
-    """Requests of brokers to clients do not concern an administrator."""
+    """Ignore a request from a broker: those requests are meant for clients, not for an administrator."""

@@ -1,4 +1,4 @@
-"""Requests to one broker: its state and its tables."""
+"""Administrative requests to one broker: its state and its tables."""
 
 from typing import NamedTuple
 
@@ -18,13 +18,16 @@ from sandbox.remoting.headers import AllConsumeStatsHeader, StatsHeader
 
 
 class BrokerRuntime(NamedTuple):
-    """The answer to 28: texts by name (spec remoting 3.6).  The properties are None where a release leaves it out."""
+    """Runtime figures of a broker, the answer to request 28: texts by name (spec remoting 3.6).
+
+    A property is None if the broker's release does not report the value.
+    """
 
     texts: dict[str, str]
 
     @property
     def version(self) -> str | None:
-        """`V4_9_7`, `V5_3_3`."""
+        """Version of the broker, such as `V4_9_7` or `V5_3_3`."""
         return self.texts.get("brokerVersionDesc")
 
     @property
@@ -33,12 +36,12 @@ class BrokerRuntime(NamedTuple):
 
     @property
     def put_per_s(self) -> float | None:
-        """Messages stored a second, over the last 10 s."""
+        """Messages stored per second, mean of the last 10 s."""
         return _first(self.texts.get("putTps"))
 
     @property
     def get_per_s(self) -> float | None:
-        """Messages given out a second, over the last 10 s; 4.9 spells it its own way."""
+        """Messages delivered per second, mean of the last 10 s.  Release 4.9 spells the key `getTransferedTps`."""
         return _first(self.texts.get("getTransferredTps") or self.texts.get("getTransferedTps"))
 
     @property
@@ -51,7 +54,10 @@ class BrokerRuntime(NamedTuple):
 
     @property
     def earliest_store_ms(self) -> int | None:
-        """Store time of the oldest message; None when there is none, and of 4.9 while its log is under 8 MiB."""
+        """Store time of the oldest message.
+
+        None if the broker has no message; from 4.9 also while its log is under 8 MiB.
+        """
         stored_ms = _whole(self.texts.get("earliestMessageTimeStamp"))
         return None if stored_ms is None or stored_ms < 0 else stored_ms
 
@@ -62,48 +68,48 @@ class BrokerRuntime(NamedTuple):
 
     @property
     def behind_bytes(self) -> int | None:
-        """The bytes of the log that no consume queue points to yet; None when not reported."""
+        """Bytes of the commit log that are not dispatched to a consume queue yet.  None if not reported."""
         return _whole(self.texts.get("dispatchBehindBytes"))
 
 
 class BrokerQuestions:
-    """Each to the broker at `address`."""
+    """Administrative requests to one broker; each method sends one to the broker at `address`."""
 
     def __init__(self, requests: Requests) -> None:
         self._requests = requests
 
     async def runtime(self, address: str) -> BrokerRuntime:
-        """Version, rates, ends of the log, disk (28)."""
+        """Return the broker's version, rates, log limits and disk use (28)."""
         return await self._requests.read(
             address, RequestCode.GET_BROKER_RUNTIME_INFO, None, lambda c: BrokerRuntime(KVTable.decode(c.body).table)
         )
 
     async def config(self, address: str) -> dict[str, str]:
-        """Every setting (26)."""
+        """Return every setting of the broker, by name (26)."""
         return await self._requests.read(
             address, RequestCode.GET_BROKER_CONFIG, None, lambda c: Settings.decode(c.body).values
         )
 
     async def topic_configs(self, address: str) -> TopicConfigTable:
-        """Every topic the broker has (21)."""
+        """Return the configuration of every topic on the broker (21)."""
         return await self._requests.read(
             address, RequestCode.GET_ALL_TOPIC_CONFIG, None, lambda c: TopicConfigTable.decode(c.body)
         )
 
     async def subscription_groups(self, address: str) -> SubscriptionGroupTable:
-        """Every consumer group the broker has (201)."""
+        """Return the configuration of every consumer group on the broker (201)."""
         return await self._requests.read(
             address, RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, None, lambda c: SubscriptionGroupTable.decode(c.body)
         )
 
     async def consumer_offsets(self, address: str) -> OffsetWrapper:
-        """Every committed offset (43)."""
+        """Return every committed offset on the broker (43)."""
         return await self._requests.read(
             address, RequestCode.GET_ALL_CONSUMER_OFFSET, None, lambda c: OffsetWrapper.decode(c.body)
         )
 
     async def consume_stats(self, address: str) -> ConsumeStatsList:
-        """Every group with its queues (317); expensive on a broker with many."""
+        """Return the offsets of every group in its queues (317).  Expensive on a broker with many groups."""
         return await self._requests.read(
             address,
             RequestCode.GET_BROKER_CONSUME_STATS,
@@ -112,13 +118,16 @@ class BrokerQuestions:
         )
 
     async def counter(self, address: str, name: str, key: str) -> StatsData:
-        """One counter (315), such as TOPIC_PUT_NUMS of a topic; BrokerRefused while nothing was counted."""
+        """Return one counter of the broker (315), such as TOPIC_PUT_NUMS of topic `key`.
+
+        Raises BrokerRefused while the broker has counted nothing under this name and key.
+        """
         return await self._requests.read(
             address, RequestCode.VIEW_BROKER_STATS_DATA, StatsHeader(name, key), lambda c: StatsData.decode(c.body)
         )
 
     async def system_topics(self, address: str) -> tuple[str, ...]:
-        """Topics of the broker's own (305)."""
+        """Return the names of the broker's system topics (305)."""
         return await self._requests.read(
             address, RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER, None, lambda c: TopicList.decode(c.body).topics
         )
@@ -132,7 +141,7 @@ def _whole(text: str | None) -> int | None:
 
 
 def _first(text: str | None) -> float | None:
-    """The first of the means over 10, 60 and 600 s."""
+    """Return the first number of a text with the means over 10, 60 and 600 s; None without one."""
     try:
         return float(text.split()[0]) if text and text.split() else None
     except ValueError:

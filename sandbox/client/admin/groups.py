@@ -1,4 +1,4 @@
-"""Requests to one broker about one group: the broker's data, its members, and the members' running info."""
+"""Administrative requests about one consumer group: its data on a broker, its members and their running info."""
 
 from sandbox.client.requests import Fields, Requests
 from sandbox.message.queue import MessageQueue
@@ -28,7 +28,7 @@ from sandbox.remoting.headers import (
 
 
 class GroupQuestions:
-    """Each to the broker at `address`."""
+    """Administrative requests about a group; each method sends one to the broker at `address`."""
 
     def __init__(self, requests: Requests) -> None:
         self._requests = requests
@@ -36,8 +36,9 @@ class GroupQuestions:
     async def stats(self, address: str, group: str, topic: str | None = None) -> dict[MessageQueue, GroupOffset]:
         """Return the group's offsets in every queue of a topic, or of all topics (208).
 
-        A topic the group has not subscribed to while online is left out; so is its own retry topic when `topic` is
-        another.  A queue without a committed offset counts as 0.
+        The broker omits topics that no online member has subscribed to.  With a `topic`, it also omits the group's
+        retry
+        topic, unless `topic` is that one.  A queue without a committed offset counts as 0.
         """
         stats = await self._requests.read(
             address,
@@ -48,7 +49,10 @@ class GroupQuestions:
         return {MessageQueue(*queue): row for queue, row in stats.queues.items()}
 
     async def members(self, address: str, group: str) -> ConsumerConnection:
-        """Members and what they want (203).  BrokerRefused with code 206 when no member is online."""
+        """Return the group's members and their subscriptions (203).
+
+        Raises BrokerRefused with code 206 if no member is online.
+        """
         return await self._requests.read(
             address,
             RequestCode.GET_CONSUMER_CONNECTION_LIST,
@@ -57,7 +61,7 @@ class GroupQuestions:
         )
 
     async def member_ids(self, address: str, group: str) -> tuple[str, ...]:
-        """As members ask before they divide the queues (38)."""
+        """Return the client ids of the group (38), with the request that members send before they assign queues."""
         return await self._requests.read(
             address,
             RequestCode.GET_CONSUMER_LIST_BY_GROUP,
@@ -66,7 +70,7 @@ class GroupQuestions:
         )
 
     async def producers(self, address: str, group: str) -> tuple[Connection, ...]:
-        """Return the producers of that group (204).  Raises BrokerRefused with code 1 when there are none."""
+        """Return the producers of that group (204).  Raises BrokerRefused with code 1 if the group has none."""
         return await self._requests.read(
             address,
             RequestCode.GET_PRODUCER_CONNECTION_LIST,
@@ -75,9 +79,9 @@ class GroupQuestions:
         )
 
     async def running_info(self, address: str, group: str, client_id: str, *, stacks: bool = False) -> RunningInfo:
-        """Return a member's state in memory (307); the broker forwards the request to it.
+        """Return a member's state in memory (307); the broker forwards the request to the member.
 
-        Raises BrokerRefused with code 207 when the member does not answer, with 1 when it is not connected here.
+        Raises BrokerRefused with code 207 if the member does not answer, with 1 if it is not connected to this broker.
         """
         return await self._requests.read(
             address,
@@ -87,16 +91,17 @@ class GroupQuestions:
         )
 
     async def queues_in_memory(self, address: str, group: str, client_id: str) -> dict[MessageQueue, QueueRunningInfo]:
-        """The queue table of `running_info`: locked, cached, last pulled."""
+        """Return the queue table of a member's running info: locks, cached messages, last pull times (307)."""
         info = await self.running_info(address, group, client_id)
         return {MessageQueue(*queue): row for queue, row in info.queues.items()}
 
     async def offsets_in_memory(
         self, address: str, group: str, topic: str, *, client_id: str | None = None
     ) -> dict[str, dict[MessageQueue, int]]:
-        """Return the offsets members would commit now, by client id (223; the broker asks each member with 221).
+        """Return the offsets that members would commit now, by client id (223).
 
-        Raises BrokerRefused with code 1 when no member is online, or one of them is not a Java client.
+        The broker asks each member with 221.  Raises BrokerRefused with code 1 if no member is online, or if one of
+        them is not a Java client.
         """
         body = await self._requests.read(
             address,
@@ -110,7 +115,7 @@ class GroupQuestions:
         }
 
     async def time_spans(self, address: str, group: str, topic: str) -> tuple[QueueTimeSpan, ...]:
-        """Return the age of the messages the group has reached, queue by queue (303)."""
+        """Return per queue the store times of its messages and of the group's position (303)."""
         return await self._requests.read(
             address,
             RequestCode.QUERY_CONSUME_TIME_SPAN,
@@ -119,7 +124,10 @@ class GroupQuestions:
         )
 
     async def topics(self, address: str, group: str) -> tuple[str, ...]:
-        """List the topics in which the group has committed (343): 5.x, and ours; NotKnownThere from 4.9."""
+        """Return the topics in which the group has committed (343).
+
+        5.x and our broker answer; 4.9 raises NotKnownThere.
+        """
         return await self._requests.read(
             address,
             RequestCode.QUERY_TOPICS_BY_CONSUMER,
@@ -128,10 +136,10 @@ class GroupQuestions:
         )
 
     async def config(self, address: str, group: str) -> SubscriptionGroupConfig:
-        """Return the group's configuration in the broker (352): 5.x, and ours; NotKnownThere from 4.9.
+        """Return the group's configuration on the broker (352).
 
-        The request creates a missing group where groups are created automatically.  To avoid that, look into
-        `brokers.subscription_groups` first.
+        5.x and our broker answer; 4.9 raises NotKnownThere.  If groups are created automatically, the request
+        creates a missing group.  To avoid that, look into `brokers.subscription_groups` first.
         """
         return await self._requests.read(
             address,
@@ -141,9 +149,9 @@ class GroupQuestions:
         )
 
     async def create(self, address: str, config: SubscriptionGroupConfig) -> None:
-        """Make it, or change it (200)."""
+        """Create the group or change its configuration (200)."""
         await self._requests.ask(address, RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=config.encode())
 
     async def delete(self, address: str, group: str, *, with_offsets: bool = False) -> None:
-        """Delete it (207)."""
+        """Delete the group (207), and its committed offsets if `with_offsets`."""
         await self._requests.ask(address, RequestCode.DELETE_SUBSCRIPTIONGROUP, DeleteGroupHeader(group, with_offsets))

@@ -1,4 +1,4 @@
-"""Messages found by where they lie or by what they are called."""
+"""Administrative requests that find messages by their position in the log or queue, by key or by id."""
 
 from typing import NamedTuple
 
@@ -23,15 +23,16 @@ from sandbox.remoting.headers import (
 from sandbox.remoting.signature import UNIQUE_KEY_QUERY
 
 END_OF_TIME_MS = 2**63 - 1
-MAX_FOUND = 64  # by key; RocketMQ: the tools ask for so many
-MAX_PULLED = 32  # brokers give no more at once from memory
+MAX_FOUND = 64  # messages found by key; RocketMQ's tools request as many
+MAX_PULLED = 32  # brokers return no more at once from memory
 KEY_SEPARATOR = " "
 
 
 class PulledRecords(NamedTuple):
-    """One pull.  `records` are as stored: bodies may be compressed (`client.received.message_of` unpacks them).
+    """Answer to one pull.  `records` are as stored: `client.received.message_of` decompresses their bodies.
 
-    Offset `next_offset` comes after them, or is where the queue begins or ends when the asked one is not there.
+    `next_offset` follows the records.  If the requested offset is outside the queue, it is the queue's first or end
+    offset.
     """
 
     code: int  # 0 found, 19 nothing there yet, 20 filtered out, 21 outside the queue
@@ -42,7 +43,7 @@ class PulledRecords(NamedTuple):
 
 
 class PulledBytes(NamedTuple):
-    """One pull, its records joined as they are stored; `remark` is the name of the store's status."""
+    """Answer to one pull, with the stored records joined in `body`.  `remark` is the name of the store's status."""
 
     code: int
     remark: str
@@ -53,25 +54,25 @@ class PulledBytes(NamedTuple):
 
 
 class MessageQuestions:
-    """Each to the broker at `address`."""
+    """Administrative requests about messages; each method sends one to the broker at `address`."""
 
     def __init__(self, requests: Requests, group: str) -> None:
         self._requests = requests
         self._group = group
 
     async def view(self, message_id: str, *, address: str | None = None, topic: str | None = None) -> StoredMessage:
-        """A message by its offset message id (33), from the broker named in it unless `address` says where.
+        """Return the message with this offset message id (33), from `address` or else the broker named in the id.
 
-        Raises ClientError for a text that is no such id, BrokerRefused with code 1 when nothing begins there.
+        Raises ClientError if the text is no such id, BrokerRefused with code 1 if no message begins at its position.
         """
         try:
             position = msg_id.decode(message_id)
         except ValueError as error:
-            raise ClientError(f"{message_id} is no offset message id: {error}") from error
+            raise ClientError(f"{message_id} is not an offset message id: {error}") from error
         return await self.at_place(address or msg_id.host_text(position.host), position.physical_offset, topic=topic)
 
     async def at_place(self, address: str, physical_offset: int, *, topic: str | None = None) -> StoredMessage:
-        """A message by its place in the broker's log (33)."""
+        """Return the message at a physical offset of the broker's commit log (33)."""
         header = ViewMessageHeader(physical_offset, topic)
         return await self._requests.read(
             address, RequestCode.VIEW_MESSAGE_BY_ID, header, lambda c: record.decode(c.body or b"")
@@ -87,8 +88,11 @@ class MessageQuestions:
         end_ms: int = END_OF_TIME_MS,
         most: int = MAX_FOUND,
     ) -> tuple[StoredMessage, ...]:
-        """Messages with that key among theirs, stored in that time (12); the newest `most` of them, in the broker's
-        order.  The index keeps hashes, so what only collides is left out here."""
+        """Return the newest `most` messages with this key, in the broker's order (12).
+
+        Only messages stored from `begin_ms` to `end_ms` are returned.  The broker's index keeps hashes of keys.
+        This method removes messages whose hash collides but whose keys differ.
+        """
         messages = await self._query(address, QueryMessageHeader(topic, key, most, begin_ms, end_ms))
         return tuple(
             m
@@ -99,9 +103,9 @@ class MessageQuestions:
     async def by_unique_key(
         self, address: str, topic: str, key: str, *, begin_ms: int = 0, end_ms: int = END_OF_TIME_MS
     ) -> tuple[StoredMessage, ...]:
-        """Messages with that UNIQ_KEY, which is what clients call a message's id (12).
+        """Return the messages with that UNIQ_KEY, which clients call the message id (12).
 
-        There is more than one when a producer has tried again, or the message was to be consumed again.
+        Several messages have the same one if a producer retried the send, or the message was sent back for a retry.
         """
         messages = await self._query(address, QueryMessageHeader(topic, key, MAX_FOUND, begin_ms, end_ms, unique=True))
         return tuple(m for m in messages if m.properties.get(properties.UNIQ_KEY) == key)
@@ -109,7 +113,10 @@ class MessageQuestions:
     async def pull(
         self, address: str, mq: MessageQueue, offset: int, *, count: int = 1, expression: str = ALL
     ) -> PulledRecords:
-        """Records from an offset on (11), in the tools' own group: no other group's offset moves."""
+        """Return up to `count` records from an offset on (11).
+
+        The pull uses the tools' own group, so no other group's offset changes.
+        """
         answer = await self.pull_bytes(address, mq, offset, count=count, expression=expression)
         try:
             return PulledRecords(
@@ -120,12 +127,12 @@ class MessageQuestions:
                 tuple(record.decode_all(answer.body)),
             )
         except CorruptRecord as error:
-            raise UnreadableAnswer(f"{address} answers a pull with what we cannot read: {error}") from error
+            raise UnreadableAnswer(f"the pull response of {address} is not readable: {error}") from error
 
     async def pull_bytes(
         self, address: str, mq: MessageQueue, offset: int, *, count: int = 1, expression: str = ALL
     ) -> PulledBytes:
-        """As `pull`, without looking into the records."""
+        """Pull like `pull`, but return the records as undecoded bytes."""
         header = PullHeader(
             group=self._group,
             topic=mq.topic,
@@ -147,7 +154,7 @@ class MessageQuestions:
         try:
             ends = PullResponseHeader.from_ext(answer.ext)
         except Malformed as error:
-            raise UnreadableAnswer(f"{address} answers a pull with what we cannot read: {error}") from error
+            raise UnreadableAnswer(f"the pull response of {address} is not readable: {error}") from error
         body = answer.body or b"" if answer.code == ResponseCode.SUCCESS else b""
         return PulledBytes(
             int(answer.code), answer.remark or "", ends.next_offset, ends.min_offset, ends.max_offset, body
@@ -156,7 +163,7 @@ class MessageQuestions:
     async def queue_entries(
         self, address: str, mq: MessageQueue, first: int, *, count: int = MAX_PULLED, group: str | None = None
     ) -> QueueEntries:
-        """Units of the consume queue (321); with a group also what it is subscribed to."""
+        """Return entries of a consume queue from index `first` on (321), and the subscription of `group` if set."""
         return await self._requests.read(
             address,
             RequestCode.QUERY_CONSUME_QUEUE,
@@ -165,9 +172,10 @@ class MessageQuestions:
         )
 
     async def _query(self, address: str, header: QueryMessageHeader) -> tuple[StoredMessage, ...]:
-        """A signed query leaves out the field whose part in the signature 4.9 and 5.x see differently (signature.py).
+        """Send a message query and return the messages found; an empty tuple if the broker finds none.
 
-        All it does is to limit how many are found.
+        A signed query omits the unique-key field, because 4.9 and 5.x sign that field differently (signature.py).
+        The field only limits the number of results.
         """
         ext = header.to_ext()
         if self._requests.connections.signs:

@@ -1,4 +1,4 @@
-"""Requests to name servers."""
+"""Administrative requests to name servers."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -15,9 +15,9 @@ T = TypeVar("T")
 
 
 class NameServerQuestions:
-    """Asks the one that answered last, and the others in turn while it does not.
+    """Administrative requests to the name server that answered last, and to the others in turn if it fails.
 
-    A name server never answers a request it does not know: that ends with SendTimeout.
+    A name server does not answer a request code that its release does not support: that request ends with SendTimeout.
     """
 
     def __init__(self, requests: Requests, addresses: tuple[str, ...], *, at: int = 0) -> None:
@@ -29,27 +29,30 @@ class NameServerQuestions:
         return NameServerQuestions(Requests(self.requests.connections, timeout_ms), self.addresses, at=self._at)
 
     async def cluster(self) -> ClusterInfo:
-        """Every broker with its nodes, and who belongs to which cluster (106)."""
+        """Return every broker with its node addresses, and the brokers of each cluster (106)."""
         return await self._read(RequestCode.GET_BROKER_CLUSTER_INFO, lambda c: ClusterInfo.decode(c.body))
 
     async def masters(self) -> dict[str, str]:
-        """The address of every broker that has a master, by name."""
+        """Return the master address of each broker that has one, by broker name."""
         return _masters((await self.cluster()).brokers.values())
 
     async def topics(self) -> tuple[str, ...]:
-        """Every registered topic, those of the system included (206)."""
+        """Return the names of all registered topics, system topics included (206)."""
         return (await self._read(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, _topics)).topics
 
     async def topics_of(self, cluster: str) -> tuple[str, ...]:
-        """The topics of the brokers of one cluster (224)."""
+        """Return the topics on the brokers of one cluster (224)."""
         return (await self._read(RequestCode.GET_TOPICS_BY_CLUSTER, _topics, Fields(cluster=cluster))).topics
 
     async def system_topics(self) -> tuple[str, ...]:
-        """Names of clusters and brokers, which are topics, too (304)."""
+        """Return the names of clusters and brokers, which are topics, too (304)."""
         return (await self._read(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_NS, _topics)).topics
 
     async def route(self, topic: str) -> TopicRouteData:
-        """Return the brokers and queues of a topic (105).  Raises BrokerRefused with code 17 for an unknown one."""
+        """Return the brokers and queues of a topic (105).
+
+        Raises BrokerRefused with code 17 if the topic is unknown.
+        """
         return await self._read(
             RequestCode.GET_ROUTEINFO_BY_TOPIC,
             lambda c: TopicRouteData.decode(c.body),
@@ -57,11 +60,14 @@ class NameServerQuestions:
         )
 
     async def masters_of(self, topic: str) -> dict[str, str]:
-        """The masters the topic has queues on, by name."""
+        """Return the master addresses of the brokers that have queues of the topic, by broker name."""
         return _masters((await self.route(topic)).brokers)
 
     async def delete_topic(self, topic: str, *, cluster: str | None = None) -> None:
-        """Forget the topic's registrations (216) at every name server; brokers that still have it register it again."""
+        """Delete the topic's registrations at every name server (216).
+
+        A broker that still has the topic registers it again.
+        """
         for address in self.addresses:
             await self.requests.ask(
                 address, RequestCode.DELETE_TOPIC_IN_NAMESRV, DeleteTopicInNamesrvHeader(topic, cluster)

@@ -1,4 +1,4 @@
-"""Offsets of queues and of groups, asked and changed."""
+"""Administrative requests that read and change offsets of queues and of groups."""
 
 from sandbox.client.requests import RequestHeader, Requests
 from sandbox.kernel.errors import BrokerRefused
@@ -21,21 +21,24 @@ TO_THE_END = -1
 
 
 class OffsetQuestions:
-    """Each to the broker at `address`.  Of an unknown queue the largest offset is 0, the smallest 0 or -1."""
+    """Administrative requests about offsets; each method sends one to the broker at `address`.
+
+    The largest offset of an unknown queue is 0, its smallest 0 or -1.
+    """
 
     def __init__(self, requests: Requests) -> None:
         self._requests = requests
 
     async def smallest(self, address: str, mq: MessageQueue) -> int:
-        """The first offset that is still there (31)."""
+        """Return the first offset that the queue still has (31)."""
         return await self._offset(address, RequestCode.GET_MIN_OFFSET, QueueHeader(mq.topic, mq.queue_id, mq.broker))
 
     async def largest(self, address: str, mq: MessageQueue) -> int:
-        """One beyond the last offset (30)."""
+        """Return the queue's end: one more than its last offset (30)."""
         return await self._offset(address, RequestCode.GET_MAX_OFFSET, QueueHeader(mq.topic, mq.queue_id, mq.broker))
 
     async def at_time(self, address: str, mq: MessageQueue, timestamp_ms: int) -> int:
-        """The message nearest to a store time, as the broker finds it (29)."""
+        """Return the offset of the message that the broker considers nearest to a store time (29)."""
         return await self._offset(
             address,
             RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
@@ -43,7 +46,7 @@ class OffsetQuestions:
         )
 
     async def earliest_store_ms(self, address: str, mq: MessageQueue) -> int | None:
-        """When the queue's first message was stored (32); None when it has none."""
+        """Return the store time of the queue's first message (32); None if the queue is empty."""
         answer = await self._requests.read(
             address,
             RequestCode.GET_EARLIEST_MSG_STORETIME,
@@ -55,8 +58,8 @@ class OffsetQuestions:
     async def committed(self, address: str, group: str, mq: MessageQueue) -> int | None:
         """Return the group's committed offset (14).
 
-        None: it has committed none, and the queue no longer begins at 0.  While the queue begins at 0, brokers answer
-        0.
+        None means that the group has committed none and the queue no longer begins at 0.  While the queue begins at
+        0, brokers answer 0 instead.
         """
         try:
             return await self._offset(
@@ -68,9 +71,9 @@ class OffsetQuestions:
             raise
 
     async def commit(self, address: str, group: str, mq: MessageQueue, offset: int) -> None:
-        """Write down an offset in the group's name (15); members that are online overwrite it with their own.
+        """Commit an offset in the group's name (15).  Members that are online overwrite it with theirs.
 
-        4.9 takes any group and topic; 5.x refuses those it does not have with 26 and 17.
+        4.9 accepts any group and topic; 5.x refuses an unknown group with code 26 and an unknown topic with 17.
         """
         await self._requests.ask(
             address,
@@ -81,22 +84,26 @@ class OffsetQuestions:
     async def reset_by_time(
         self, address: str, group: str, topic: str, timestamp_ms: int, *, force: bool = True
     ) -> dict[MessageQueue, int]:
-        """Reset a group to a time, or to the end with TO_THE_END (222); returns the new offset of each queue.
+        """Reset a group to a store time, or to the end with TO_THE_END (222).  Return the new offset of each queue.
 
-        Without `force` no queue goes forward.  4.9 only notifies the members and stores nothing: BrokerRefused with
-        code 206 when no member is online, with 1 for a queue the group never committed in.  5.3 stores the offsets at
-        once, online or not (unless its setting useServerSideResetOffset is off), and corrects each member at its next
-        pull, which may have been held for 15 s; it refuses unknown groups with 26 and unknown topics with 17.
+        Without `force` no queue moves forward.  4.9 only notifies the members and stores nothing.  It raises
+        BrokerRefused with code 206 if no member is online, with 1 if the group never committed in a queue.
+
+        5.3 stores the offsets at once, online or not (unless its setting useServerSideResetOffset is off).  It
+        corrects each member at its next pull, which may have been held for 15 s.  It refuses unknown groups with 26
+        and unknown topics with 17.
         """
         return await self._reset(address, ResetOffsetHeader(topic, group, timestamp_ms, force))
 
     async def reset_queue(self, address: str, group: str, mq: MessageQueue, offset: int) -> dict[MessageQueue, int]:
-        """Send a group to an offset of one queue (222 as 5.x knows it); a 4.9 broker would reset every queue to the
-        end, so ask its version first."""
+        """Reset a group to an offset in one queue, with 5.x's form of request 222.
+
+        A 4.9 broker would reset every queue to the end, so check the broker's version first.
+        """
         return await self._reset(address, ResetOffsetHeader(mq.topic, group, TO_THE_END, True, mq.queue_id, offset))
 
     async def clone(self, address: str, source: str, target: str, topic: str, *, offline: bool = True) -> None:
-        """Give one group the positions of another in a topic (314)."""
+        """Copy the offsets of group `source` in a topic to group `target` (314)."""
         await self._requests.ask(
             address, RequestCode.CLONE_GROUP_OFFSET, CloneOffsetsHeader(source, target, topic, offline)
         )

@@ -1,4 +1,4 @@
-"""Which member gets which queues: one strategy a file, chosen by its wire name."""
+"""Allocation strategies, one per file: they compute which member owns which queues."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ from sandbox.client.allocate.strategy import AllocateMessageQueueStrategy
 from sandbox.kernel.errors import ClientError
 from sandbox.message.queue import MessageQueue
 
-NEARBY = "MACHINE_ROOM_NEARBY"  # then `-` and the inner strategy; AVG when nothing follows
+NEARBY = "MACHINE_ROOM_NEARBY"  # followed by `-` and the inner strategy; AVG without one
 
 NAMES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY-AVG", "CONFIG")
 
@@ -24,9 +24,9 @@ def strategy(
     rooms: Iterable[str] = (),
     queues: Iterable[MessageQueue] = (),
 ) -> AllocateMessageQueueStrategy:
-    """The strategy of that name; parameters other strategies need are ignored.
+    """Return the strategy with this wire name.  Parameters of other strategies are ignored.
 
-    Raises ClientError for an unknown name.
+    Raises ClientError if the name is unknown.
     """
     if name.startswith(NEARBY):
         inner_name = name.removeprefix(NEARBY).removeprefix("-") or AllocateMessageQueueAveragely.name
@@ -43,7 +43,7 @@ def strategy(
             return AllocateMessageQueueByMachineRoom(rooms=rooms)
         case AllocateMessageQueueByConfig.name:
             return AllocateMessageQueueByConfig(queues=queues)
-    raise ClientError(f"no allocate strategy is called {name}; there are {', '.join(NAMES)}")
+    raise ClientError(f"no allocate strategy {name}; strategies are {', '.join(NAMES)}")
 
 
 __all__ = ["NAMES", "AllocateMessageQueueStrategy", "strategy"]

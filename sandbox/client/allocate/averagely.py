@@ -1,4 +1,4 @@
-"""Neighbours to the same member: RocketMQ's default."""
+"""Strategy AVG, RocketMQ's default: each member owns neighbouring queues."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from sandbox.message.queue import MessageQueue
 
 
 class AllocateMessageQueueAveragely:
-    """Neighbouring queues to one client; the first clients take the odd ones.
+    """Strategy AVG: equal blocks of neighbouring queues; the first members own one more if the division has a rest.
 
     >>> queues = [MessageQueue("T", "b", i) for i in range(5)]
     >>> mine = AllocateMessageQueueAveragely().allocate("g", "c1", queues, ["c1", "c2"])

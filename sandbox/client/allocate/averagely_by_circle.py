@@ -1,4 +1,4 @@
-"""Queues dealt out like cards."""
+"""Strategy AVG_BY_CIRCLE: queues are assigned to the members in turn."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,10 @@ from sandbox.message.queue import MessageQueue
 
 
 class AllocateMessageQueueAveragelyByCircle:
-    """Every n-th queue to one client, so the queues of one broker spread over all members."""
+    """Strategy AVG_BY_CIRCLE: of n members each owns every n-th queue.
+
+    So the queues of one broker spread over all members.
+    """
 
     name = "AVG_BY_CIRCLE"
 

@@ -1,4 +1,4 @@
-"""A list made by hand."""
+"""Strategy CONFIG: a fixed list of queues."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,7 +6,10 @@ from sandbox.message.queue import MessageQueue
 
 
 class AllocateMessageQueueByConfig:
-    """The given queues, whatever the group looks like: nothing keeps two members from the same list."""
+    """Strategy CONFIG: a member owns the configured queues, whatever members the group has.
+
+    RocketMQ does not prevent two members from having the same list.
+    """
 
     name = "CONFIG"
 

@@ -1,4 +1,4 @@
-"""Only the queues of some rooms."""
+"""Strategy MACHINE_ROOM: the group owns only the queues of the configured rooms."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,9 +7,9 @@ from sandbox.message.queue import MessageQueue
 
 
 class AllocateMessageQueueByMachineRoom:
-    """Queues of brokers named `room@name` in the given rooms; the rest has no owner in this group.
+    """Strategy MACHINE_ROOM: queues of brokers named `room@name` in the given rooms; other queues have no owner.
 
-    The odd queues at the end go one each to the first members, after the equal blocks of all members.
+    Each member owns an equal block.  The remaining queues at the end go to the first members, one each.
     """
 
     name = "MACHINE_ROOM"

@@ -1,4 +1,4 @@
-"""Members and queues on one ring."""
+"""Strategy CONSISTENT_HASH: members and queues have positions on one hash ring."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ VIRTUAL_NODES = 10
 
 
 def ring_position(text: str) -> int:
-    """The first four bytes of MD5, as RocketMQ's `MD5Hash` has them.
+    """Return the ring position of a text: the first four bytes of its MD5, as in RocketMQ's `MD5Hash`.
 
     >>> ring_position("cid-0")
     2711717015
@@ -21,15 +21,15 @@ def ring_position(text: str) -> int:
 
 
 def queue_text(mq: MessageQueue) -> str:
-    """Java's `MessageQueue.toString`: what is hashed for a queue."""
+    """Return the text that is hashed for a queue: that of Java's `MessageQueue.toString`."""
     return f"MessageQueue [topic={mq.topic}, brokerName={mq.broker}, queueId={mq.queue_id}]"
 
 
 class AllocateMessageQueueConsistentHash:
-    """Each member is on the ring several times; a queue belongs to the next member clockwise.
+    """Strategy CONSISTENT_HASH: a queue belongs to the next member clockwise on the ring.
 
-    When a member leaves, only its queues move.  The shares are uneven.  With no virtual nodes the ring is empty and
-    no queue has an owner, as in Java.
+    Each member is on the ring `virtual_nodes` times.  When a member leaves, only its queues move.  The shares are
+    uneven.  Without virtual nodes the ring is empty and no queue has an owner, as in Java.
     """
 
     name = "CONSISTENT_HASH"
@@ -50,13 +50,13 @@ class AllocateMessageQueueConsistentHash:
         return [mq for mq in queues if owners[_next_clockwise(ring, ring_position(queue_text(mq)))] == client_id]
 
     def places(self, clients: Sequence[str]) -> dict[int, str]:
-        """The ring itself: who stands where."""
+        """Return the ring: the client id at each occupied position."""
         return dict(_ring(tuple(clients), self._virtual_nodes)[1])
 
 
-@lru_cache(maxsize=2)  # every member of a group asks for the same one; a large one has 64 000 places
+@lru_cache(maxsize=2)  # all members of a group use the same ring; a large one has 64 000 positions
 def _ring(clients: tuple[str, ...], virtual_nodes: int) -> tuple[list[int], dict[int, str]]:
-    """Places in order, and who stands there."""
+    """Return the occupied ring positions in ascending order, and the client id at each."""
     owners = {ring_position(f"{cid}-{n}"): cid for cid in clients for n in range(virtual_nodes)}
     return sorted(owners), owners
 

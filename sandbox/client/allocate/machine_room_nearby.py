@@ -1,4 +1,4 @@
-"""Each room serves itself; orphaned rooms are shared."""
+"""Strategy MACHINE_ROOM_NEARBY: a room's members own its queues; queues of rooms without members are shared."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,14 +8,14 @@ from sandbox.message.queue import MessageQueue
 
 
 def room_before_dash(name: str) -> str:
-    """`room1-broker-a` stands in `room1`: the sandbox's naming of rooms, for brokers and for members."""
+    """Return the room in a broker's or member's name: `room1-broker-a` is in `room1` (a convention of the sandbox)."""
     return name.split("-", 1)[0]
 
 
 class AllocateMachineRoomNearby:
-    """A room's queues go to the room's members; queues of rooms without members go to all members.
+    """Strategy that gives a room's queues to its members, and queues of rooms without members to all members.
 
-    The inner strategy divides both parts.  RocketMQ: `AllocateMachineRoomNearby`.
+    The inner strategy assigns both parts.  RocketMQ: `AllocateMachineRoomNearby`.
     """
 
     def __init__(
@@ -57,5 +57,5 @@ class AllocateMachineRoomNearby:
 
 def _named(room: str, client_id: str) -> str:
     if not room:
-        raise ClientError(f"the machine room of {client_id} is not known")
+        raise ClientError(f"the machine room of {client_id} is unknown")
     return room

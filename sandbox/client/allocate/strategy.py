@@ -1,4 +1,4 @@
-"""The interface of allocation strategies, and the checks before them."""
+"""Interface of allocation strategies, and the checks that all of them make first."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -8,10 +8,10 @@ from sandbox.message.queue import MessageQueue
 
 
 class AllocateMessageQueueStrategy(Protocol):
-    """Which queues are mine?  Every member computes alone, from the same sorted lists.
+    """Function that computes the queues of one member from the sorted queues and client ids of its group.
 
-    RocketMQ: `AllocateMessageQueueStrategy`.  A strategy is a pure function of its arguments, so that all members
-    agree without talking to each other; where their lists differ, they disagree for a while.
+    RocketMQ: `AllocateMessageQueueStrategy`.  A strategy is a pure function of its arguments, so members agree
+    without communication.  While their lists differ, their results may conflict.
     """
 
     @property
@@ -23,14 +23,15 @@ class AllocateMessageQueueStrategy(Protocol):
 
 
 def is_member(client_id: str, queues: Sequence[MessageQueue], clients: Sequence[str]) -> bool:
-    """False when our heartbeat has not reached the broker yet: then a member owns nothing.
+    """Return True if `client_id` is in `clients`.
 
-    Raises ClientError where Java raises (spec client-behaviour 5.1): no queues, or no members.
+    A member whose heartbeat has not reached the broker owns no queue.  Raises ClientError where Java throws (spec
+    client-behaviour 5.1): no client id, no queues, or no members.
     """
     if not client_id:
-        raise ClientError("a member without a client id cannot be given queues")
+        raise ClientError("queues cannot be assigned to a member without a client id")
     if not queues:
-        raise ClientError("there are no queues to divide")
+        raise ClientError("there are no queues to assign")
     if not clients:
-        raise ClientError("there are no members to divide queues among")
+        raise ClientError("there are no members to assign queues to")
     return client_id in clients

@@ -1,1 +1,1 @@
-"""Producers and consumers that run in this process: settings, listeners, statistics."""
+"""Actors: in-process producers and consumers, with their settings, listeners and statistics."""

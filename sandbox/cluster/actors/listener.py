@@ -1,4 +1,4 @@
-"""Message listener of an in-process consumer: takes time, sometimes fails."""
+"""Message listener of an in-process consumer, with configurable processing time and failures."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ REJECT = "reject "  # a handler's label: `reject <key>` never accepts that key
 
 
 class Working(NamedTuple):
-    """The message a thread processes."""
+    """Message that a thread processes now."""
 
     thread: int
     offset: int
@@ -28,10 +28,10 @@ class Working(NamedTuple):
 
 @dataclass
 class Slow:
-    """Processing time of its own for messages with `key`, or for the one message that comes next in `queue`
-    (broker-a:3).
+    """Special processing time: for messages with `key`, or for the next message in `queue` (such as broker-a:3).
 
-    The one message is recognised by its unique key once it has come (`met`), so a redelivery is slow again.
+    In the second case, `unique_key` identifies that message once it was received (`met`), so a redelivery is slow
+    again.
     """
 
     key: str
@@ -41,7 +41,7 @@ class Slow:
     met: bool = False
 
     def is_met(self, message: Message, mq: MessageQueue) -> bool:
-        """Return whether the message is slow; note that it was received."""
+        """Return True if the message is slow; record that it was received."""
         if not self.queue:
             matches = message.keys == self.key
         elif self.met:
@@ -55,11 +55,11 @@ class Slow:
 
 
 class ActorListener:
-    """One member's listener.  All fields may change while it runs; they apply from the next message.
+    """Listener of one in-process consumer.  All fields may change while it runs; they apply from the next message.
 
-    `work_ms`: minimum and maximum processing time, drawn uniformly.  `slow`: exceptions.  `handler`: a label for the
-    journal; `reject <key>` always refuses that key, any other label is only a name.  `ownership` returns
-    since when its member has a queue.
+    `work_ms`: minimum and maximum processing time, drawn uniformly.  `slow`: exceptions from it.  `handler`: a label
+    for the journal; `reject <key>` always refuses that key, any other label is only a name.  `ownership` returns
+    since when its member owns a queue.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class ActorListener:
 
 
 def spread(work_ms: Sequence[int]) -> tuple[int, int]:
-    """Minimum and maximum, in order; one number stands for both.
+    """Return minimum and maximum in order; a single number is both.
 
     >>> spread((300,))
     (300, 300)

@@ -1,4 +1,4 @@
-"""One producer of the sandbox: a process of its own; the label outlives the process."""
+"""Producer of the sandbox, run as a process of its own; its label outlives the process."""
 
 import logging
 from dataclasses import asdict
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class ProducerActor:
-    """`state`: starting, running, hung, stopping, stopped, crashed."""
+    """Producer in this process.  `state`: starting, running, hung, stopping, stopped, crashed."""
 
     kind = "producer"
 
@@ -87,7 +87,7 @@ class ProducerActor:
         return TransactionProducer(config, instance, self._transactions.check)
 
     async def run(self, table: Path | None) -> None:
-        """Start, then send until the process ends.  `table`: the feed's file, if it plays one."""
+        """Start, then send until the process ends.  `table`: path of the feed, if the producer sends one."""
         assert self.producer is not None
         assert self.instance is not None
         assert self.sender is not None
@@ -105,7 +105,7 @@ class ProducerActor:
         await self._source.run(self.sender)
 
     def refuse(self, reason: str) -> None:
-        """Its start failed; a restart tries again."""
+        """Record that the start failed; a restart tries again."""
         log.error("starting %s failed: %s", self.label, reason)
         self._state, self.refused = "stopped", reason
 
@@ -136,7 +136,7 @@ class ProducerActor:
         """Position in the feed, in bytes of the sorted table."""
         return self._source.position if isinstance(self._source, FeedSource) else self._position
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         return {
             "kind": self.kind,
             "label": self.label,

@@ -1,4 +1,4 @@
-"""Main loops of the applications that pull by themselves: pull consumer and lite pull consumer."""
+"""Main loops of applications that use a pull consumer or a lite pull consumer."""
 
 import logging
 from collections.abc import Callable
@@ -27,20 +27,20 @@ THREAD = 1  # the only one there is
 
 
 class Loop(Protocol):
-    """The application's main loop, over a started consumer."""
+    """Main loop of an application, using a started consumer."""
 
     busy: int
 
     async def run(self) -> None:
-        """Run until it is cancelled, or its consumer stops."""
+        """Run until the loop is cancelled or its consumer stops."""
 
 
 class PullLoop:
-    """Visits its assigned queues one after the other: pull, consume, update the offset.
+    """Main loop that visits its assigned queues in turn: pull, consume, update the offset.
 
-    RocketMQ: the example of a pull consumer.  It chooses its own start offset: its offset store's, else by
-    `from_where`.  A message that its listener refuses is sent back and comes again by the retry topic, which is one of
-    its topics.  `settings` returns the current ones: a changed expression applies from the next pull.
+    RocketMQ: the example of a pull consumer.  The loop chooses its own start offset: that of the offset store, else
+    by `from_where`.  A message that its listener refuses is sent back and returns through the retry topic, which is
+    one of its topics.  `settings` returns the current settings: a changed expression applies from the next pull.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class PullLoop:
                 await self._clock.sleep(NOTHING_NEW_PAUSE_S)
 
     async def _visit(self, mq: MessageQueue, pq: ProcessQueue) -> bool:
-        """One pull and its messages; True when there were any."""
+        """Pull once from the queue and consume the messages; return True if there were any."""
         consumer = self._consumer
         if pq.dropped or not await self._has_begun(mq, pq):
             return False
@@ -100,7 +100,10 @@ class PullLoop:
         return bool(result.messages)
 
     async def _consume(self, mq: MessageQueue, pq: ProcessQueue, message: Message) -> bool:
-        """False: the queue was lost, or the broker did not take the refused message back; it is pulled again."""
+        """Consume one message and update the offset; return False if it must be pulled again.
+
+        That is so if the queue was lost, or the broker did not accept the refused message back.
+        """
         self.busy = 1
         pq.begin([message], self._clock.now_ms())
         pq.last_consume_ms = self._clock.now_ms()
@@ -120,7 +123,7 @@ class PullLoop:
         return True
 
     async def _has_begun(self, mq: MessageQueue, pq: ProcessQueue) -> bool:
-        """Choose the start offset of a newly assigned queue; False when it is not known yet."""
+        """Choose the start offset of a newly assigned queue; return False if it is unknown at present."""
         if self._begun.get(mq) is pq:
             return True
         consumer, where = self._consumer, ConsumeFromWhere(self._settings().from_where)
@@ -156,9 +159,10 @@ class PullLoop:
 
 
 class PollLoop:
-    """Polls and consumes in turn; the consumer commits by itself.  RocketMQ: the example of a lite pull consumer.
+    """Main loop that polls and consumes in turn; the consumer commits.
 
-    Its listener cannot refuse a message: every polled message counts as consumed.
+    RocketMQ: the example of a lite pull consumer.  Its listener cannot refuse a message: every polled message counts
+    as consumed.
     """
 
     def __init__(self, consumer: LitePullConsumer, listener: ActorListener) -> None:
@@ -189,7 +193,7 @@ async def consume_one(
     pq: ProcessQueue | None,
     message: Message,
 ) -> bool:
-    """Process one message, in the only thread, and write it to the journal; False when the listener refuses it."""
+    """Process one message in the only thread and write it to the journal; return False if the listener refuses it."""
     instance, started_ms = consumer.instance, consumer.instance.clock.now_ms()
     outcome = INTERRUPTED
     try:

@@ -1,4 +1,4 @@
-"""Why a listener gets a message again, as the engine sees it: which process had the queue, and how that ended.
+"""Causes of repeated deliveries, from the owners of a queue and the way each ownership ended.
 
 The delivery audit finds the same causes from the journal alone (`sandbox.pipeline.jobs.delivery_audit`).
 """
@@ -16,9 +16,10 @@ PERIODS_KEPT = 32  # of each queue; a repetition of an older delivery has cause 
 
 
 class Ownership(NamedTuple):
-    """One process having a queue since a moment; `since_ms` None: it still processes messages of a queue it lost.
+    """Ownership of a queue by one process since `since_ms`.
 
-    `process` is its client id.  `label` distinguishes two with one client id.
+    None means that the process still consumes messages of a queue that it lost.  `process` is its client id.
+    `label` distinguishes two processes with one client id.
     """
 
     process: str
@@ -39,24 +40,24 @@ class _Period:
 
 
 class OwnershipHistory:
-    """All owners of one queue and one account, oldest first."""
+    """All owners of one queue for one account (the group or a broadcasting member), oldest first."""
 
     def __init__(self) -> None:
         self._periods: deque[_Period] = deque(maxlen=PERIODS_KEPT)
 
     @classmethod
     def before_sleep(cls, offsets: OffsetRuns, *, crashed: bool) -> "OwnershipHistory":
-        """After sleep only the delivered offsets and how all owners ended together are known."""
+        """Return the history known after sleep: the delivered offsets, and whether all owners crashed together."""
         made = cls()
         made._periods.append(_Period(Ownership("", 0)))
         made._periods[0].seen, made._periods[0].crashed = offsets, crashed
         return made
 
     def why_again(self, offset: int, ownership: Ownership) -> tuple[str, str]:
-        """The cause of a repetition, and the process that got the message last.
+        """Return the cause of a repetition, and the process that received the message last.
 
         Within one ownership nothing is pulled twice: a repetition there was not consumed with success (`retry`).
-        Otherwise the last delivery decides: a reset to or below `offset` since, another process with the same client
+        Otherwise the last delivery decides: a later reset to or below `offset`, another process with the same client
         id, a crash, or a new owner.
         """
         before = [period for period in self._periods if offset in period.seen]

@@ -1,7 +1,7 @@
-"""Which messages came twice because a process crashed: reported in the journal when no more can come.
+"""Messages redelivered because a process crashed, reported in the journal when no more can arrive.
 
-The next owner of a queue starts at the committed offset, so messages that the crashed process got from there on come
-again, and lower ones do not.
+The next owner of a queue starts at the committed offset.  So messages that the crashed process received from there
+on are delivered again, and lower ones are not.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ CRASHES_KEPT = 32  # crashes followed at a time; beyond, the oldest is reported 
 
 
 class _Crash:
-    """`given`: by queue, the offsets the crashed process got; `awaited`: how many of them will come, once known."""
+    """Crashed process.  `given`: by queue, the offsets it received; `awaited`: how many are redelivered, once known."""
 
     __slots__ = ("account", "awaited", "came", "cause", "client_id", "given", "group")
 
@@ -29,7 +29,10 @@ class _Crash:
 
 
 class Repeats:
-    """`account_of`: the label whose deliveries are counted, where members consume independently."""
+    """Redeliveries after crashes, by process.
+
+    `account_of` returns the label of a client id, under which the deliveries of a broadcasting member are counted.
+    """
 
     def __init__(self, clock: Clock, journal: Journal, account_of: Callable[[str], str | None]) -> None:
         self._clock = clock
@@ -38,7 +41,7 @@ class Repeats:
         self._crashes: list[_Crash] = []
 
     def crashed(self, group: str, account: str, client_id: str, delivered: dict[MessageQueue, tuple[Run, ...]]) -> None:
-        """A process crashes; `delivered`: the offsets that listeners got of each queue it had."""
+        """Record the crash of a process; `delivered`: the offsets that its listener received of each of its queues."""
         crash = _Crash(group, account, client_id, self._journal.cause)
         crash.given = {mq: OffsetRuns(runs) for mq, runs in delivered.items() if runs}
         if crash.given:
@@ -47,14 +50,14 @@ class Repeats:
             self._report(self._crashes[0])
 
     def came(self, group: str, client_id: str, mq: MessageQueue, offset: int) -> None:
-        """A message comes again that this process had when it crashed."""
+        """Record the redelivery of a message that this process received before its crash."""
         crash = next((crash for crash in self._crashes if (crash.group, crash.client_id) == (group, client_id)), None)
         if crash is not None and mq in crash.given:
             crash.came.setdefault(mq, OffsetRuns()).add(offset)
             self._look(crash)
 
     def note(self, entry: Entry) -> None:
-        """Take a fact: the next owner's start offset, or a reset of the group."""
+        """Update the expected redeliveries from the next owner's start offset, or from a reset of the group."""
         event = entry.event
         if isinstance(event, QueueTaken):
             mq = MessageQueue(event.topic, event.broker, event.queue_id)

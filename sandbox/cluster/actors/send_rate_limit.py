@@ -1,4 +1,4 @@
-"""Limit of stored messages a second, counted in the machine's seconds."""
+"""Limit of stored messages per second, measured in the machine's time."""
 
 from sandbox.journal.events import LimitReached
 from sandbox.journal.journal import Journal
@@ -7,9 +7,9 @@ from sandbox.kernel.throttle import Throttle
 
 
 class SendRateLimit:
-    """Lets `per_s` messages through each second; a sender that is too early gets the time to wait.
+    """Limit of `per_s` messages each second; `wait_s` returns how long a sender has to wait.
 
-    In-process producers are slowed by it; a wire client is refused by the broker (code 2).
+    It slows in-process producers down; the broker refuses an external client instead (code 2).
     """
 
     def __init__(self, wall: Clock, journal: Journal, per_s: int) -> None:
@@ -20,9 +20,9 @@ class SendRateLimit:
         self._reports = Throttle(1)
 
     def wait_s(self, client: str) -> float:
-        """Reserve one send; returns the machine's seconds to wait before it, 0 for none.
+        """Reserve one send; return the seconds of the machine's time to wait before it, 0 for none.
 
-        The messages of one second may go at once, so bursts are possible.
+        The messages of one second may be sent at once, so bursts are possible.
         """
         now_s = self._wall.monotonic()
         wait_s = self._sends.wait_s(now_s)

@@ -1,4 +1,4 @@
-"""Message sources of in-process producers: generated messages at a rate, given rows, or rows of a feed."""
+"""Message sources of in-process producers: generated messages at a rate, listed rows, or rows of a feed."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
@@ -25,7 +25,7 @@ SELECTORS: dict[str, QueueSelector | None] = {"round_robin": None, "avoid_faulty
 
 
 class MessageSender:
-    """Sends the messages of one producer process and counts them; a half message counts as sent, however it ends."""
+    """Sender of one producer process, with its counts; a half message counts as sent, however its transaction ends."""
 
     def __init__(self, clock: Clock, wall: Clock, pace: SendRateLimit, producer: Producer, label: str) -> None:
         self._clock = clock
@@ -41,7 +41,10 @@ class MessageSender:
     async def send(
         self, message: Message, *, selector: QueueSelector | None = None, queue: MessageQueue | None = None
     ) -> bool:
-        """Send one within the sandbox's rate limit; False when all retries failed (the journal has the cause)."""
+        """Send one message within the sandbox's rate limit; return False if all retries failed.
+
+        The journal has the cause of a failure.
+        """
         wait_s = self._pace.wait_s(self._label)
         if wait_s > 0:
             await self._wall.sleep(wait_s)
@@ -62,7 +65,7 @@ class MessageSender:
 
 
 class RateSource:
-    """Generates messages at a rate."""
+    """Source of generated messages at a rate."""
 
     def __init__(self, settings: StartProducer, clock: Clock, chance: Chance, sent_before: int) -> None:
         self.settings = settings
@@ -93,7 +96,7 @@ class RateSource:
 
 
 class FeedSource:
-    """Sends the rows of a table, `speed` times as fast as they happened."""
+    """Source of the rows of a table, `speed` times as fast as their time stamps."""
 
     def __init__(self, settings: StartProducer, clock: Clock, table: Path, position: int) -> None:
         self.settings = settings
@@ -118,13 +121,13 @@ class FeedSource:
 
 
 def changed(settings: StartProducer, change: ChangeActor) -> StartProducer:
-    """The settings with the fields that a `ChangeActor` may change of a producer."""
+    """Return a producer's settings with the fields of a `ChangeActor` that apply to producers."""
     values = {name: getattr(change, name) for name in ("rate_per_s", "speed") if getattr(change, name) is not None}
     return replace(settings, **values)
 
 
 def messages_of(action: SendMessages) -> Iterator[Message]:
-    """The messages of a `SendMessages`, one by one."""
+    """Yield the messages of a `SendMessages` action."""
     if action.rows:
         for row in action.rows:
             message = Message.make(
@@ -140,7 +143,7 @@ def messages_of(action: SendMessages) -> Iterator[Message]:
 
 
 def queue_of(settings: StartProducer) -> MessageQueue | None:
-    """The one queue that a producer sends to; None: its selector chooses."""
+    """Return the fixed queue of a producer; None if its selector chooses."""
     if settings.queue is None:
         return None
     broker, _, number = settings.queue.rpartition(":")
@@ -148,7 +151,7 @@ def queue_of(settings: StartProducer) -> MessageQueue | None:
 
 
 def numbered(pattern: str, number: int) -> str:
-    """`order-{n}` with its number; a pattern without `{n}` stays as it is.
+    """Replace `{n}` in a pattern by a number; a pattern without `{n}` stays unchanged.
 
     >>> numbered("order-{n}", 7)
     'order-7'
@@ -157,7 +160,7 @@ def numbered(pattern: str, number: int) -> str:
 
 
 def padded(text: str, size: int) -> bytes:
-    """The text, filled with dots to `size` bytes, or cut to them."""
+    """Return the text in UTF-8, padded with dots or cut to `size` bytes."""
     return text.encode().ljust(size, b".")[:size]
 
 

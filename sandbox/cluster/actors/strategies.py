@@ -1,4 +1,4 @@
-"""Allocation strategies as chosen in the sandbox, with the sandbox's clients and rooms."""
+"""Allocation strategies as chosen in the sandbox, with its client labels and machine rooms."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
@@ -15,16 +15,19 @@ NEED_MORE = (CONFIG, MACHINE_ROOM, NEARBY)
 
 
 class Places(Protocol):
-    """Label and machine room of a client id; None: not an in-process client, or not set."""
+    """Lookup of a client id's label and machine room.
+
+    None if it is no in-process client or nothing is set.
+    """
 
     def label_of(self, client_id: str) -> str | None: ...
     def room_of(self, client_id: str) -> str | None: ...
 
 
 class Rooms:
-    """Parses `SetStrategy.rooms`: `room` may be consumed from, `room@broker` also places a broker in it.
+    """Machine rooms of `SetStrategy.rooms`: `room` may be consumed from, `room@broker` also assigns a broker to it.
 
-    RocketMQ reads a broker's room from its name; the sandbox's brokers keep their names, so it is a setting.
+    RocketMQ reads a broker's room from its name.  The sandbox's brokers keep their names, so the room is a setting.
     """
 
     def __init__(self, entries: Iterable[str]) -> None:
@@ -39,7 +42,7 @@ class Rooms:
         self.wanted = frozenset(named or self.places.values())
 
     def room_of(self, broker: str) -> str:
-        """A broker without a place has a room of its own, with its name."""
+        """Return the broker's room; a broker without one has its own, with its name."""
         if broker in self.places:
             return self.places[broker]
         room, mark, _ = broker.partition("@")
@@ -47,7 +50,7 @@ class Rooms:
 
 
 class ByMember:
-    """A list of queues for each label.  A member without a list gets none, and one queue may be in two lists.
+    """Strategy with a list of queues for each label.  A member without a list owns none; lists may overlap.
 
     As in RocketMQ the list is the same for all topics, so an unlisted retry queue has no owner.
     """
@@ -66,7 +69,7 @@ class ByMember:
 
 
 class InRooms:
-    """`AllocateMessageQueueByMachineRoom` on queues with the names it needs, `room@broker`."""
+    """Strategy `AllocateMessageQueueByMachineRoom`, with broker names changed to the form it needs, `room@broker`."""
 
     name = AllocateMessageQueueByMachineRoom.name
 
@@ -86,7 +89,7 @@ class InRooms:
 
 
 def make_strategy(chosen: Mapping[str, Any], where: Places) -> AllocateMessageQueueStrategy:
-    """The fields that `SetStrategy` set, as a strategy that all members of the group share."""
+    """Create the strategy that all members of the group share, from the fields that `SetStrategy` set."""
     name = chosen["strategy"]
     if name == CONFIG:
         return ByMember(chosen.get("queues_by_member") or {}, where)

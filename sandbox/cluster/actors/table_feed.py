@@ -1,4 +1,4 @@
-"""A user's table as a stream: CSV with a header line, or one JSON object a line."""
+"""Feed of a user's table: CSV with a header line, or one JSON object per line."""
 
 import csv
 from collections.abc import Callable, Iterator
@@ -15,11 +15,11 @@ EPOCH_MS_FROM = 100_000_000_000  # a larger number is milliseconds, a smaller on
 
 
 class FeedUnreadable(SandboxError):
-    """The file is not a table of the given format.  The message names the line or the column."""
+    """Error: the file is not a table of the expected format.  The message names the line or the column."""
 
 
 class Columns(NamedTuple):
-    """Which columns are the message's key, tag and time; None leaves it out."""
+    """Names of the columns with the message's key, tag and time; None for none."""
 
     key: str | None = None
     tag: str | None = None
@@ -27,17 +27,17 @@ class Columns(NamedTuple):
 
 
 def csv_rows(path: Path, columns: Columns) -> Iterator[FeedRow]:
-    """Rows of a CSV file with a header line; the body is the whole row as JSON, values as text."""
+    """Yield the rows of a CSV file with a header line; the body is the whole row as JSON, values as text."""
     return _rows(path, columns, _csv_records)
 
 
 def ndjson_rows(path: Path, columns: Columns) -> Iterator[FeedRow]:
-    """Rows of a file with one JSON object a line; the body is the line."""
+    """Yield the rows of a file with one JSON object per line; the body is the line."""
     return _rows(path, columns, _ndjson_records)
 
 
 def count_lines(path: Path) -> int:
-    """Lines that are not blank; the total of a progress bar."""
+    """Count the lines that are not blank, the total of a progress bar."""
     try:
         with path.open("rb") as file:
             return sum(1 for line in file if line.strip())
@@ -47,7 +47,7 @@ def count_lines(path: Path) -> int:
 
 class _Record(NamedTuple):
     line: int
-    values: dict[str, Any]
+    values: dict[str, object]
     body: bytes
 
 
@@ -105,7 +105,10 @@ def _text(path: Path, record: _Record, column: str | None) -> str:
 
 
 def _seconds(path: Path, record: _Record, column: str | None) -> float | None:
-    """ISO 8601 (without a zone: UTC), or seconds or milliseconds since 1970; None where the field is empty."""
+    """Return the time in a column as seconds since 1970; None if the field is empty.
+
+    Accepted are ISO 8601 (UTC without a zone), seconds and milliseconds since 1970.
+    """
     if column is None:
         return None
     value = _value(path, record, column)

@@ -17,7 +17,7 @@ _COMMIT, _ROLLBACK, _UNKNOWN = (
 
 
 class LocalTransactions:
-    """Commits, rolls `fail_percent` back, and leaves some open until the broker checks.
+    """Local transactions that commit, roll `fail_percent` back, or stay undecided until the broker checks.
 
     `handler` "undecided" leaves all open until then; "silent" answers UNKNOW to the check too.
     """
@@ -28,13 +28,13 @@ class LocalTransactions:
         self.handler = handler
 
     async def execute(self, _: Message) -> LocalTransactionState:
-        """The local transaction, between the half message and its end."""
+        """Run the local transaction between the half message and its end; return its state."""
         if self.handler in (UNDECIDED, SILENT) or self._happens(UNSURE_PERCENT):
             return _UNKNOWN
         return self._outcome()
 
     async def check(self, _: Message) -> LocalTransactionState:
-        """Answer the broker's check."""
+        """Return the state that answers the broker's check."""
         return _UNKNOWN if self.handler == SILENT else self._outcome()
 
     def _outcome(self) -> LocalTransactionState:

@@ -1,1 +1,1 @@
-"""Resets of offsets: execute and undo."""
+"""Execution and undo of offset resets."""

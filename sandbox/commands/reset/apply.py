@@ -1,4 +1,4 @@
-"""A reset of a sandbox's offsets: execute it, and check for a minute."""
+"""Execution of a sandbox's offset reset, and its verification after a minute."""
 
 from sandbox.broker.consumers import MemberInfo
 from sandbox.client.push_consumer import PushConsumer
@@ -27,7 +27,10 @@ def apply_targets(
     by: str,
     timestamp_ms: int = 0,
 ) -> None:
-    """Send the reset to the members (online), or write the brokers' tables (offline, and undo without members)."""
+    """Reset the offsets: send them to the members (online), or write the brokers' tables (offline).
+
+    An undo without members writes the tables, too.
+    """
     view = GroupView(cluster, group)
     before = {mq: view.committed(mq) for mq in targets}
     cluster.journal.write(reset_fact(reset_id, group, method, before, targets, reason=reason, by=by))
@@ -54,8 +57,10 @@ def apply_targets(
 
 
 def _send_to_members(cluster: Cluster, view: GroupView, topic: str, targets: Targets, timestamp_ms: int) -> None:
-    """Request 220 to every connection of each member, by the first broker that knows it: the table has its queues of
-    all brokers."""
+    """Send request 220 to every connection of each member.
+
+    Each member receives it from the first broker that has it in its table, with the queues of all brokers.
+    """
     reached: set[str] = set()
     body = ResetOffsetBody({(mq.topic, mq.broker, mq.queue_id): offset for mq, offset in targets.items()})
     ext = ResetOffsetHeader(topic, view.group, timestamp_ms, force=False).to_ext()
@@ -79,7 +84,7 @@ def _client_id(member: MemberInfo) -> str:
 
 
 def _watch(cluster: Cluster, reset_id: str, group: str, targets: Targets, members: set[str]) -> None:
-    """Compare plan and state a minute after an online reset: did a late commit overwrite a target?
+    """Check a minute after an online reset if a late commit has overwritten a target.
 
     In-process members report their steps; of external ones only the request is known.
     """

@@ -1,7 +1,6 @@
-"""A fresh plan compared with the preview: each queue's new offset, and its event."""
+"""Comparison of a fresh reset plan with the preview: each queue's new offset, and its event."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from sandbox.control.actions import ExpectedQueue, ResetOffsets
 from sandbox.journal.events import OffsetsReset
@@ -10,16 +9,16 @@ from sandbox.message.queue import MessageQueue
 from sandbox.queries.reset_plan import PlannedQueue, Refusal, ResetPlan, fingerprint
 
 NEVER = -1  # in journal rows: no offset was stored
-LOOK_AGAIN = "Look at the new preview and apply again."
+LOOK_AGAIN = "Check the new preview and apply again."
 
 Targets = dict[MessageQueue, int]
 
 
-def targets_of(plan: ResetPlan, action: ResetOffsets, draw: Callable[[ResetPlan], dict[str, Any]]) -> Targets:
-    """The target of each queue by a fresh plan.
+def targets_of(plan: ResetPlan, action: ResetOffsets, draw: Callable[[ResetPlan], dict[str, object]]) -> Targets:
+    """Return the new offset of each queue by a fresh plan.
 
-    Raises ActionRefused: 409 when the preview was for other options, when the method cannot be used, or when the state
-    differs from the preview (`details` is the new plan, formatted by `draw`); 422 when queues are skipped and the
+    Raises ActionRefused: 409 if the preview was for other options, if the method cannot be used, or if the state
+    differs from the preview (`details` is the new plan, formatted by `draw`); 422 if queues are skipped and the
     group's name was not typed.
     """
     if action.fingerprint not in (None, fingerprint(action)):
@@ -32,13 +31,13 @@ def targets_of(plan: ResetPlan, action: ResetOffsets, draw: Callable[[ResetPlan]
         if changed is not None:
             raise _refused(changed, draw(plan))
     if shown and {row.mq.row for row in plan.moving} - set(shown):
-        raise ActionRefused(409, "The topic has queues the preview did not show.", LOOK_AGAIN, details=draw(plan))
+        raise ActionRefused(409, "The topic has queues that the preview did not show.", LOOK_AGAIN, details=draw(plan))
     if not plan.moving:
-        raise ActionRefused(409, "No queue has a target.", "Choose another one.", details=draw(plan))
+        raise ActionRefused(409, "No queue has a target offset.", "Choose another value.", details=draw(plan))
     if plan.skipped and action.confirm != action.group:
         raise ActionRefused(
             422,
-            "{count} messages would be skipped for good.",
+            "{count} messages would be skipped permanently.",
             "Type the name of the group to confirm.",
             field="confirm",
             count=plan.skipped,
@@ -46,40 +45,40 @@ def targets_of(plan: ResetPlan, action: ResetOffsets, draw: Callable[[ResetPlan]
     return {row.mq: _target_of(action, row, shown.get(row.mq.row)) for row in plan.moving}
 
 
-def _refused(refusal: Refusal, details: dict[str, Any]) -> ActionRefused:
+def _refused(refusal: Refusal, details: dict[str, object]) -> ActionRefused:
     return ActionRefused(409, refusal.message, refusal.hint, details=details, **refusal.values)
 
 
 def _changed(action: ResetOffsets, row: PlannedQueue, shown: ExpectedQueue) -> Refusal | None:
-    """Why this queue differs from the preview; a commit that only advanced is no reason."""
+    """Return the reason why this queue differs from the preview, or None; an advanced commit is no reason."""
     assert row.target is not None
     queue, expected = row.mq.row, shown.target
     if expected is None:
-        return Refusal("{queue} has a target now that it had not.", LOOK_AGAIN, {"queue": queue})
+        return Refusal("{queue} now has a target; it had none in the preview.", LOOK_AGAIN, {"queue": queue})
     if action.target == "latest":
         return None
     if action.target != "shift" and row.target != expected:
         return Refusal(
-            "The target of {queue} is {now} now, not {seen}.",
+            "The target of {queue} is now {now}; the preview showed {seen}.",
             LOOK_AGAIN,
             {"queue": queue, "now": row.target, "seen": expected},
         )
     if expected < row.min_offset:
         return Refusal(
-            "The messages before {low} of {queue} are gone, so {seen} cannot be reached.",
+            "The messages of {queue} before {low} were deleted, so the target {seen} cannot be reached.",
             LOOK_AGAIN,
             {"low": row.min_offset, "queue": queue, "seen": expected},
         )
     before, now = or_never(shown.committed), or_never(row.committed)
     if now < before:
         return Refusal(
-            "The stored offset of {queue} went back from {before} to {now}.",
+            "The stored offset of {queue} moved back from {before} to {now}.",
             LOOK_AGAIN,
             {"queue": queue, "before": before, "now": now},
         )
     if before < expected < now:
         return Refusal(
-            "The stored offset of {queue} passed {seen}: it is {now} now.",
+            "The stored offset of {queue} passed the target {seen}: it is now {now}.",
             LOOK_AGAIN,
             {"queue": queue, "seen": expected, "now": now},
         )
@@ -87,7 +86,7 @@ def _changed(action: ResetOffsets, row: PlannedQueue, shown: ExpectedQueue) -> R
 
 
 def _target_of(action: ResetOffsets, row: PlannedQueue, shown: ExpectedQueue | None) -> int:
-    """The target in the preview, except for the end of a queue, which moves."""
+    """Return the target in the preview; for the end of a queue, which moves, the current one."""
     assert row.target is not None
     if action.target == "latest" or shown is None or shown.target is None:
         return row.target

@@ -1,4 +1,4 @@
-"""All actions on a sandbox, as typed values.
+"""Actions on a sandbox, as typed values.
 
 The htmx form and the JSON API both use `parse_action`; only `commands` executes an action.
 """
@@ -15,26 +15,26 @@ from sandbox.control.actions.faults import *  # noqa: F403
 from sandbox.control.actions.labs import *  # noqa: F403
 from sandbox.control.actions.messages import *  # noqa: F403
 from sandbox.control.actions.offsets import *  # noqa: F403
-from sandbox.control.actions.shape import *  # noqa: F403
 from sandbox.control.actions.time import *  # noqa: F403
+from sandbox.control.actions.topology_changes import *  # noqa: F403
 from sandbox.control.actions.transactions import *  # noqa: F403
 from sandbox.kernel.errors import ActionRefused
 
 BY_NAME: dict[str, type[Action]] = {kind.__name__: kind for kind in Action.__subclasses__()}
 
 
-def parse_action(document: Mapping[str, Any]) -> Action:
-    """`{"action": "CrashActor", "actor": "A"}` → `CrashActor(actor="A")`.
+def parse_action(document: Mapping[str, object]) -> Action:
+    """Return the action of a document: `{"action": "CrashActor", "actor": "A"}` → `CrashActor(actor="A")`.
 
-    Raises ActionRefused(422): unknown action, unknown field, missing field, bad value.
+    Raises ActionRefused (422) for an unknown action, an unknown or missing field, or an invalid value.
     """
     name = document.get("action")
     kind = BY_NAME.get(name) if isinstance(name, str) else None
     if kind is None:
         raise ActionRefused(
             422,
-            "There is no action {action}.",
-            "Actions are: {known}.",
+            "Action {action} does not exist.",
+            "Available actions: {known}.",
             field="action",
             action=repr(name)[:60],
             known=", ".join(BY_NAME),
@@ -46,8 +46,11 @@ def name_of(action: Action) -> str:
     return type(action).__name__
 
 
-def fields_of(action: Action, *, whole: bool = False) -> dict[str, Any]:
-    """The journal's fields of an action, as JSON values; unless `whole`, of a long list only its length."""
+def fields_of(action: Action, *, whole: bool = False) -> dict[str, object]:
+    """Return the fields of an action for the journal, as JSON values.
+
+    Unless `whole`, a long list is replaced by its length.
+    """
     values = asdict(action)
     if isinstance(action, SendMessages) and len(action.rows) > 10 and not whole:
         values["rows"] = len(action.rows)
@@ -56,7 +59,7 @@ def fields_of(action: Action, *, whole: bool = False) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A NamedTuple becomes an object."""
+    """Convert NamedTuples to objects and tuples to lists, recursively."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if hasattr(value, "_asdict"):

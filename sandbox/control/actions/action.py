@@ -1,4 +1,4 @@
-"""The base of all actions, with the declarations that each adds to its fields."""
+"""Base class of all actions, with the declarations that each adds to its fields."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,11 +10,14 @@ from sandbox.kernel.sentences import Sentence
 
 @dataclass(frozen=True, kw_only=True)
 class Action:
-    """`verb`: the right it needs.  `only`: the one role that has it.  `said`: its sentence in the journal.
-    `added`: fields that journals have only at other values than their default, as those before had none.
+    """Base of all actions, as a dataclass of the action's fields.
 
-    Of several sentences the key "" is the general one; "slow_key" is taken when that field was given, "rate=0" when it
-    had that value.  Sentences name fields, and the site translates them.
+    `verb`: the right it needs.  `only`: the one role that has this right, if set.  `said`: its sentence in the
+    journal.  `added`: fields that the journal contains only if they differ from their default, because older
+    journals lack them.
+
+    Of several sentences the key "" is the general one.  "slow_key" applies if that field is set, "rate=0" if it has
+    that value.  Sentences contain field names, and the site translates them.
     """
 
     verb: ClassVar[Verb]

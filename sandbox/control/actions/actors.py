@@ -1,7 +1,7 @@
 """Actions on in-process producers and consumers: add, change, stop, crash."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from sandbox.control.actions.action import Action
 from sandbox.control.fields import Between, Body, Count, Millis, Name, Offset
@@ -11,7 +11,7 @@ StrategyName = Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONFIG", "MAC
 
 
 class Subscription(NamedTuple):
-    """`expression`: tags joined by `||`, or for SQL92 a condition on the properties of a message."""
+    """Topic with a filter.  `expression`: tags joined by `||`, or for SQL92 a condition on message properties."""
 
     topic: str
     expression: str = "*"
@@ -19,7 +19,7 @@ class Subscription(NamedTuple):
 
 
 class RowToSend(NamedTuple):
-    """One message of `SendMessages(rows=…)`; `body` is text."""
+    """Message of `SendMessages(rows=…)`; `body` is text."""
 
     key: Name = ""
     tag: Name = ""
@@ -40,9 +40,9 @@ FromWhere = Literal[
 
 @dataclass(frozen=True, kw_only=True)
 class StartProducer(Action):
-    """A producer that sends by itself: at a rate, or from a feed at the feed's pace times `speed`.
+    """Start a producer that sends at `rate_per_s`, or the rows of `feed` at its pace times `speed`.
 
-    A `transactional` one sends half messages and commits most; one in ten stays open until the broker checks.
+    A `transactional` producer sends half messages.  It leaves one in ten open until the broker checks it.
     """
 
     verb = "act"
@@ -63,10 +63,10 @@ class StartProducer(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class StartConsumer(Action):
-    """One or more members of a group; `work_ms`: minimum and maximum processing time of the listener.
+    """Start one or more members of a group.  `work_ms`: minimum and maximum processing time of the listener.
 
-    Without `subscriptions`: settings of the group's newest member, except the fields given.  `client_id_of`: a process
-    of its own with the client id of this member, as a copied container has it.
+    Without `subscriptions` they take over the settings of the group's newest member, except the fields of the action.
+    `client_id_of` starts a separate process with the client id of that member, as a copied container has it.
     """
 
     verb = "act"
@@ -96,17 +96,18 @@ class StartConsumer(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeActor(Action):
-    """Change the given fields; the rest stays.  `slow_key` with `slow_ms` makes one key slow, an empty key ends it.
+    """Change the fields that have a value; the others stay.
 
-    `slow_queue` (broker-a:3) with `slow_ms` makes the next message slow that comes to this member from that queue.
+    `slow_key` with `slow_ms` makes one key slow; an empty key ends that.  `slow_queue` (broker-a:3) with `slow_ms`
+    makes the member's next message of that queue slow.  A new `expression` has the kind of the old one.
 
-    A new `expression` is of the same kind as the consumer's subscriptions.  Of a transactional producer, `fail_percent`
-    are rolled back, and `handler` "undecided" leaves all open until the broker checks, "silent" after that too.
+    A transactional producer rolls back `fail_percent` of its messages.  Its `handler` "undecided" leaves all open until
+    the broker checks them; "silent" does not respond to the check either.
     """
 
     verb = "act"
     said = {
-        "": "work of {actor} changed",
+        "": "processing of {actor} changed",
         "slow_key": "{actor} takes {slow_ms} for {slow_key}",
         "slow_queue": "{actor} takes {slow_ms} for the next message of {slow_queue}",
         "rate_per_s": "{actor} sends {rate_per_s} messages per second",
@@ -127,7 +128,7 @@ class ChangeActor(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class StopActor(Action):
-    """Stop cleanly: interrupt listeners, commit, unlock, unregister."""
+    """Stop an actor cleanly: interrupt listeners, commit, unlock, unregister."""
 
     verb = "act"
     said = "{actor} stopped cleanly"
@@ -136,7 +137,7 @@ class StopActor(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class CrashActor(Action):
-    """Kill the process: nothing is committed, unlocked or unregistered."""
+    """Kill the actor's process: nothing is committed, unlocked or unregistered."""
 
     verb = "act"
     said = "{actor} crashed"
@@ -145,7 +146,7 @@ class CrashActor(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class RestartActor(Action):
-    """Start it again as a new process: a new client id with the old label."""
+    """Start an actor again as a new process, with the same label and a new client id."""
 
     verb = "act"
     said = "{actor} restarted"
@@ -154,7 +155,7 @@ class RestartActor(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class RemoveActor(Action):
-    """Stop it if it runs, and remove it."""
+    """Remove an actor; if it runs, stop it first."""
 
     verb = "act"
     said = "{actor} removed"
@@ -163,7 +164,7 @@ class RemoveActor(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class HangActor(Action):
-    """No heartbeat, no pull, no renewal; the connection stays."""
+    """Hang the process: it sends no heartbeats, pulls and lock renewals; its connections stay open."""
 
     verb = "act"
     said = "{actor} hung"
@@ -172,7 +173,7 @@ class HangActor(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class ResumeActor(Action):
-    """Continue after a hang."""
+    """Resume a hung process."""
 
     verb = "act"
     said = "{actor} resumed"
@@ -181,7 +182,7 @@ class ResumeActor(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class SendMessages(Action):
-    """Send `count` generated messages (at `rate_per_s`, or at once), or the given rows."""
+    """Send `count` generated messages (at `rate_per_s`, or at once), or `rows`."""
 
     verb = "act"
     said = {
@@ -204,16 +205,16 @@ class SendMessages(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class SetStrategy(Action):
-    """All members of the group use this allocation strategy from their next rebalance on.
+    """Set the allocation strategy of all members of a group, from their next rebalance on.
 
-    `rooms`: `east` may be consumed from, `east@broker-a` places a broker.  `queues_by_member`: for CONFIG, label → rows
-    such as broker-a:3 (of the member's topics) or keys such as orders/broker-a/3.
+    `rooms`: `east` is a room whose queues are consumed, `east@broker-a` assigns a broker to a room.
+    `queues_by_member` is for CONFIG: label → rows such as broker-a:3 or keys such as orders/broker-a/3.
     """
 
     verb = "act"
-    said = "{group} divides its queues by {strategy}"
+    said = "{group} assigns its queues by {strategy}"
     group: Name
     strategy: StrategyName
     virtual_nodes: Annotated[int, Between(1, 1_000)] = 10
     rooms: tuple[str, ...] = ()
-    queues_by_member: dict[str, Any] | None = None
+    queues_by_member: dict[str, object] | None = None

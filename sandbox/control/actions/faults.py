@@ -33,7 +33,7 @@ class StopBroker(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class KillBroker(Action):
-    """As kill -9: memory is lost, the page cache is not."""
+    """Kill a broker as `kill -9` does: its memory is lost, the page cache is kept."""
 
     verb = "fault"
     said = {"broker_id=0": "{broker} killed", "": "slave {broker_id} of {broker} killed"}
@@ -43,7 +43,7 @@ class KillBroker(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class HangBroker(Action):
-    """As SIGSTOP: no answers, no timers, no heartbeat; its connections stay."""
+    """Hang a broker as SIGSTOP does: it sends no responses and no heartbeats; its connections stay open."""
 
     verb = "fault"
     said = {"broker_id=0": "{broker} hung", "": "slave {broker_id} of {broker} hung"}
@@ -53,7 +53,7 @@ class HangBroker(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class ResumeBroker(Action):
-    """Continue after a hang: first the requests that arrived meanwhile, then the timers that fell due."""
+    """Resume a hung broker: it serves the requests that arrived meanwhile, then the timers that are due."""
 
     verb = "fault"
     said = {"broker_id=0": "{broker} resumed", "": "slave {broker_id} of {broker} resumed"}
@@ -63,7 +63,7 @@ class ResumeBroker(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class PowerCut(Action):
-    """Its machine loses power: memory and page cache are lost."""
+    """Cut the power of a broker's machine: memory and page cache are lost."""
 
     verb = "fault"
     said = {"broker_id=0": "power of {broker} cut", "": "power of slave {broker_id} of {broker} cut"}
@@ -73,20 +73,20 @@ class PowerCut(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class PromoteSlave(Action):
-    """Restart a slave as master; the dead master becomes its slave when it starts again.
+    """Restart a slave as master; the stopped master becomes its slave at its next start.
 
-    RocketMQ 4.9 does not do this by itself: it stands for editing two configuration files by hand.
+    RocketMQ 4.9 has no such command: an operator edits two configuration files.
     """
 
     verb = "fault"
-    said = "slave {broker_id} of {broker} made its master by hand"
+    said = "slave {broker_id} of {broker} promoted to master manually"
     broker: Name
     broker_id: BrokerId
 
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptLoss(Action):
-    """Start a broker without a table that cannot be read: its damaged files get other names, none is deleted.
+    """Start a broker with an empty table instead of a damaged one.  The damaged files are renamed and kept.
 
     `table` is the file's name without `.json`.
     """
@@ -103,10 +103,10 @@ class AcceptLoss(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class SkewClock(Action):
-    """The wall clock of this broker's machine is wrong by `skew_ms`; 0 corrects it."""
+    """Set the wall clock of a broker's machine wrong by `skew_ms`; 0 corrects it."""
 
     verb = "fault"
-    said = {"skew_ms=0": "clock of {broker} set right", "": "clock of {broker} set wrong by {skew_ms}"}
+    said = {"skew_ms=0": "clock of {broker} corrected", "": "clock of {broker} skewed by {skew_ms}"}
     broker: Name
     skew_ms: Skew
     broker_id: BrokerId = 0
@@ -128,7 +128,7 @@ class FreeDisk(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class StopNameServer(Action):
-    """It loses all its data; a clean stop and a kill look the same from outside."""
+    """Stop a name server.  It loses all its data; a kill has the same effect."""
 
     verb = "fault"
     said = "{name_server} stopped"
@@ -144,7 +144,7 @@ class StartNameServer(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class CutLink(Action):
-    """Bytes from `a` to `b` are lost, and back too unless `one_way`.  No node is notified, connections stay."""
+    """Drop all bytes from `a` to `b`, and back unless `one_way`.  No node is notified; connections stay open."""
 
     verb = "fault"
     said = {"one_way=true": "link from {a} to {b} cut, this way only", "": "link between {a} and {b} cut"}
@@ -155,7 +155,7 @@ class CutLink(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class HealLink(Action):
-    """Bytes pass again, both ways and at once."""
+    """Remove the cut or the delay of a link, in both directions."""
 
     verb = "fault"
     said = "link between {a} and {b} healed"
@@ -165,7 +165,7 @@ class HealLink(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class DelayLink(Action):
-    """Bytes from `a` to `b` take `delay_ms`, and back too unless `one_way`."""
+    """Delay all bytes from `a` to `b` by `delay_ms`, and back unless `one_way`."""
 
     verb = "fault"
     said = {
@@ -180,10 +180,10 @@ class DelayLink(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class CutConnection(Action):
-    """Close every connection of an external client: its process cannot be crashed or stopped from here.
+    """Close every connection of an external client; its process is outside the sandbox.
 
-    A connection that has not sent a client id is named by its address; one of several with the same id by
-    `<client id> <address>`.
+    `client_id` may also be the address of a connection without a client id, or `<client id> <address>` for one of
+    several connections.
     """
 
     verb = "fault"
@@ -193,11 +193,11 @@ class CutConnection(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class ForceUnlock(Action):
-    """Release a queue's lock, whichever client has it.  Not in RocketMQ; instructors only."""
+    """Release the lock of a queue, whichever client holds it.  Not in RocketMQ; instructors only."""
 
     verb = "fault"
     only = "instructor"
-    said = "lock of {group} on {broker}:{queue_id} taken away by force"
+    said = "lock of {group} on {broker}:{queue_id} removed by force"
     group: Name
     topic: Name
     broker: Name

@@ -1,4 +1,4 @@
-"""Guided labs: begin, answer, hint, start over."""
+"""Actions on guided labs: start, answer, hint, start over."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -14,7 +14,7 @@ AnswerKey = Annotated[str, TextUpTo(64)]
 class StartLab(Action):
     """Build the lab's setup in a new sandbox and open its first step.
 
-    As an `exam` there are no hints and one attempt, and of predictions the right ones count.
+    An `exam` has one attempt and no hints, and right predictions count.
     """
 
     verb = "act"
@@ -26,9 +26,10 @@ class StartLab(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerStep(Action):
-    """Answer the open question of the open step.  `value` is a number, an option, options with commas, or an event.
+    """Answer the open question of the open step.  `value`: a number, an option, options with commas, or an event.
 
-    An answer that is sent again with its `key` is the same answer.  In another `attempt` it is refused; 0: in none.
+    An answer that is sent again with the same `key` counts once.  If another `attempt` is in progress, it is
+    refused; 0 matches all attempts.
     """
 
     verb = "act"
@@ -44,30 +45,30 @@ class AnswerStep(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class TakeHint(Action):
-    """The next hint of the open step.  It costs nothing and is recorded."""
+    """Show the next hint of the open step.  It is recorded and does not change the score."""
 
     verb = "act"
-    said = "hint of step {step} taken"
+    said = "hint of step {step} used"
     lab: Name
     step: StepNumber
 
 
 @dataclass(frozen=True, kw_only=True)
 class RestartLab(Action):
-    """A new attempt with other numbers; all actors of the old one are removed.  The best attempt counts."""
+    """Begin a new attempt with other numbers, and remove all actors of the old one.  The best attempt counts."""
 
     verb = "act"
-    said = "lab {lab} started over"
+    said = "lab {lab} restarted"
     lab: Name
 
 
 @dataclass(frozen=True, kw_only=True)
 class BeginStepAgain(Action):
-    """Open the step's prediction again, as `after`, an action of the teacher on `what`, changed what it is about."""
+    """Open the step's prediction again, because `after`, an action of the teacher on `what`, changed its result."""
 
     verb = "act"
     only = "instructor"
-    said = "step {step} begins again after {after} of {what}"
+    said = "step {step} restarts after {after} of {what}"
     lab: Name
     step: StepNumber
     after: Name

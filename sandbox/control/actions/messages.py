@@ -1,4 +1,4 @@
-"""Deliver one stored message again."""
+"""Actions that deliver one stored message again."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -9,9 +9,9 @@ from sandbox.control.fields import INT64_MAX, Between, Name
 
 @dataclass(frozen=True, kw_only=True)
 class ResendMessage(Action):
-    """Send a copy as a new message: same topic, body, keys, tags and user properties, to the next queue.
+    """Send a copy as a new message: same topic, body, keys, tags and user properties, next queue.
 
-    A message of a retry or dead letter topic goes to the topic it came from.
+    A copy of a message in a retry or dead letter topic goes to the original topic.
     """
 
     verb = "act"
@@ -24,13 +24,13 @@ class ResendMessage(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class ConsumeOnce(Action):
-    """Have one member's listener consume it now, from any queue; no offset is committed, no retry follows.
+    """Have the listener of one member consume a message of any queue now, without a commit and without a retry.
 
-    `client_id` may be a label; `group` is needed where the client is in several.
+    `client_id` may be a label.  A client in several groups needs `group`.
     """
 
     verb = "act"
-    said = "{topic} {broker}:{queue_id} at {offset} given to {client_id} once more"
+    said = "{topic} {broker}:{queue_id} at {offset} delivered to {client_id} again"
     topic: Name
     broker: Name
     queue_id: Annotated[int, Between(0, 1_000_000)]

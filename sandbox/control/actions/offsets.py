@@ -1,4 +1,4 @@
-"""Reset a group's offsets."""
+"""Actions that reset a group's offsets."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
@@ -8,7 +8,7 @@ from sandbox.control.fields import Name, Offset, TextUpTo
 
 
 class ExpectedQueue(NamedTuple):
-    """A queue as the preview showed it; None: no stored offset."""
+    """Queue as the preview showed it; None means no committed offset."""
 
     queue: str  # broker-a:3
     committed: Offset | None = None
@@ -17,11 +17,11 @@ class ExpectedQueue(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ResetOffsets(Action):
-    """Move a group on a topic.
+    """Reset the offsets of a group on a topic.
 
     `value`: milliseconds for `time`, the offset for `offset`, the signed distance for `shift`.  `queues`: rows such as
-    `broker-a:3`; none means all.  `expected`: the preview's values, so that a changed state is detected (409).
-    `fingerprint`: the preview's, so that other options than the preview's are refused (409).
+    `broker-a:3`; none means all.  `expected` has the values of the preview: another state is refused (409).
+    `fingerprint` is that of the preview: other options are refused (409).
     """
 
     verb = "reset"
@@ -41,9 +41,9 @@ class ResetOffsets(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class UndoReset(Action):
-    """Back to the offsets before a reset.  `confirm`: the group's name, typed, on a real cluster."""
+    """Restore the offsets before a reset.  `confirm`: the typed name of the group, on a real cluster."""
 
     verb = "reset"
-    said = "reset undone"
+    said = "offset reset undone"
     reset_id: Name
     confirm: Name | None = None

@@ -1,4 +1,4 @@
-"""End an open transaction by hand."""
+"""Action that ends an open transaction by hand."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +9,7 @@ from sandbox.control.fields import Name
 
 @dataclass(frozen=True, kw_only=True)
 class EndTransaction(Action):
-    """Send the broker the end of an open transaction, as its producer would."""
+    """End an open transaction with the request that its producer would send."""
 
     verb = "act"
     said = {

@@ -1,8 +1,9 @@
-"""All event types.
+"""Event types of the journal.
 
-Past tense, facts only, no references to engine objects.  The list is closed: adding one changes its family, the line
-that writes it and docs/events.md in one commit.  Offsets and sizes are 64-bit (`shapes.Long`); `_ms` is on the sandbox
-clock.  `flow` events may be skipped by the valve, and then `FlowSkipped` says which offsets; all others are facts.
+Names in past tense, facts only, no references to engine objects.  The list is closed: adding one changes its family,
+the line that writes it and docs/events.md in one commit.  Offsets and sizes are 64-bit (`shapes.Long`); `_ms` is on
+the sandbox clock.  The valve may skip `flow` events; then `FlowSkipped` has their offsets.  All other events are
+facts.
 """
 
 from typing import NamedTuple
@@ -32,16 +33,16 @@ BY_NAME: dict[str, type[Event]] = {event.__name__: event for event in ALL}
 
 
 class Position(NamedTuple):
-    """When something came to a virtual loop from outside: after its turn number `turn`, moved to `ms`."""
+    """Position of an outside event in a virtual loop: after the loop's turn number `turn`, at time `ms`."""
 
     turn: int
     ms: int
 
 
 class Entry(NamedTuple):
-    """One line of the journal; `cause` is the seq of the `ActionTaken` in whose turn it was written.
+    """Line of the journal; `cause` is the seq of the `ActionTaken` in whose turn it was written.
 
-    `came`: of what came from outside, in a sandbox whose run can be executed again.
+    `came`: position of an outside event, in a sandbox whose run can be executed again; else None.
     """
 
     seq: int

@@ -7,14 +7,14 @@ from sandbox.journal.events.shapes import Labels, Long
 from sandbox.kernel.sentences import Plural
 
 
-@said("quiet", "rolled", "{broker} began log file {file}")
+@said("quiet", "rolled", "{broker} started log file {file}")
 class CommitLogRolled(NamedTuple):
     broker: str
     broker_id: int
     file: str
 
 
-@said("quiet", "rolled", "{broker} began index file {file}")
+@said("quiet", "rolled", "{broker} started index file {file}")
 class IndexFileRolled(NamedTuple):
     broker: str
     broker_id: int
@@ -35,8 +35,8 @@ class FilesDeleted(NamedTuple):
     "lost",
     Plural(
         "messages",
-        "{broker} lost {messages} message, {answered} had their OK",
-        "{broker} lost {messages} messages, {answered} had their OK",
+        "{broker} lost {messages} message, {answered} acknowledged",
+        "{broker} lost {messages} messages, {answered} acknowledged",
     ),
     "bad",
 )
@@ -62,13 +62,13 @@ class DiskChanged(NamedTuple):
     state: str  # ok, full, failing
 
 
-@said("warn", "damaged", "{broker} took the backup of {file}, which {why}", "warn", when="outcome=backup")
+@said("warn", "damaged", "{broker} loaded the backup of {file}, which {why}", "warn", when="outcome=backup")
 @said(
     "bad", "damaged", "{broker} starts with an empty table: {file} {why} and has no backup", "bad", when="outcome=empty"
 )
-@said("bad", "damaged", "{broker} does not start: {file} {why}, nor can its backup be read", "bad")
+@said("bad", "damaged", "{broker} does not start: {file} {why}, and its backup is not readable", "bad")
 class TableDamaged(NamedTuple):
-    """A table of a starting broker is not what it should be (RocketMQ: `ConfigManager.load`)."""
+    """A broker could not read one of its tables at its start (RocketMQ: `ConfigManager.load`)."""
 
     broker: str
     table: str
@@ -89,7 +89,7 @@ class TableDamaged(NamedTuple):
     "warn",
 )
 class TableLossAccepted(NamedTuple):
-    """The broker may start with this table empty; `kept`: the new names of its damaged files."""
+    """The broker may start with this table empty.  `kept`: the new names of the damaged files."""
 
     broker: str
     table: str

@@ -1,4 +1,4 @@
-"""Events of guided labs.  Answers to the later questions of a step are actions (`AnswerStep`)."""
+"""Events of guided labs.  Other answers than predictions are actions (`AnswerStep`)."""
 
 from typing import NamedTuple
 
@@ -7,12 +7,12 @@ from sandbox.journal.events.shapes import Long
 from sandbox.kernel.sentences import Plural
 
 
-@said("ok", "lab", "lab {lab} begins, attempt {attempt}", "act")
-@said("ok", "exam", "lab {lab} begins as an exam", "act", when="exam=true")
+@said("ok", "lab", "lab {lab} starts, attempt {attempt}", "act")
+@said("ok", "exam", "lab {lab} starts as an exam", "act", when="exam=true")
 class LabStarted(NamedTuple):
     """The start of a lab; `seed` and `attempt` reproduce its names and numbers.
 
-    `exam`: without hints, and graded by right predictions.
+    An `exam` has no hints, and right predictions count.
     """
 
     lab: str
@@ -24,7 +24,7 @@ class LabStarted(NamedTuple):
 @said("ok", "lab", "lab {lab} done: {score} of 100", "act")
 @said("ok", "lab", "lab {lab} done", "act", when="score=null")
 class LabFinished(NamedTuple):
-    """`score`: of 100; readers from whom the course withholds it get null"""
+    """The end of a lab.  `score` is of 100, and null for readers from whom the course withholds it."""
 
     lab: str
     attempt: int
@@ -33,14 +33,14 @@ class LabFinished(NamedTuple):
 
 @said("move", "predicted", "step {step}: predicted {value}")
 class PredictionGiven(NamedTuple):
-    """Stored before anything is revealed"""
+    """A prediction, stored before its answer is revealed."""
 
     lab: str
     step: int
     value: str
 
 
-@said("quiet", "hint", "step {step}: hint {value} read")
+@said("quiet", "hint", "step {step}: hint {value} used")
 class HintTaken(NamedTuple):
     lab: str
     step: int
@@ -50,12 +50,10 @@ class HintTaken(NamedTuple):
 @said(
     "ok",
     "step",
-    Plural(
-        "evidence", "step {step} done, resting on {evidence} event", "step {step} done, resting on {evidence} events"
-    ),
+    Plural("evidence", "step {step} done, based on {evidence} event", "step {step} done, based on {evidence} events"),
 )
 class StepMet(NamedTuple):
-    """`evidence`: the events it rests on; `why`: in English, and on the lab's panel in the reader's language"""
+    """A step is completed.  `evidence` has the `seq` of the events that show it, `why` a sentence in English."""
 
     lab: str
     step: int

@@ -18,18 +18,19 @@ HISTORY = "history"
 """As a reason: a run ends that new sandboxes begin as copies of; such a copy begins."""
 
 
-@said("quiet", "history", "end of the given history", when=f"reason={HISTORY}")
+@said("quiet", "history", "end of the prepared history", when=f"reason={HISTORY}")
 @said("quiet", "asleep", "fell asleep: {reason}")
 class SandboxSlept(NamedTuple):
     reason: str
 
 
 @said("ok", "opened", "this sandbox begins here", when=f"reason={HISTORY}")
-@said("ok", "awake", "woken; how long it was asleep is unknown", when="slept_ms=null")
+@said("ok", "awake", "woken; time asleep unknown", when="slept_ms=null")
 @said("ok", "awake", "woken after {slept_ms}")
 class SandboxWoken(NamedTuple):
-    """`slept_ms`: of the machine's clock, from closing to waking; None: the moment of closing is unknown (a kill, a
-    release before it was kept, a machine's clock that was set back).
+    """The sandbox is awake again.  `slept_ms` is the time on the machine's clock from closing to waking.
+
+    It is null if that time is unknown: after a kill, in journals of older releases, or if the clock was set back.
     """
 
     reason: str
@@ -40,27 +41,27 @@ class SandboxWoken(NamedTuple):
 STRETCH_ENDS = ("kill", "ports", "disk", "engine", "origin", "files")
 
 
-@said("quiet", "recorded", "the server was killed: from here on the run cannot be repeated", when="why=kill")
-@said("quiet", "recorded", "ports were opened: from here on the run cannot be repeated", when="why=ports")
-@said("quiet", "recorded", "the disk took nothing more: from here on the run cannot be repeated", when="why=disk")
-@said("quiet", "recorded", "the server was updated: from here on the run cannot be repeated", when="why=engine")
-@said("quiet", "recorded", "origin.json cannot be read: from here on the run cannot be repeated", when="why=origin")
+@said("quiet", "recorded", "the server was killed: from here on the run cannot be replayed", when="why=kill")
+@said("quiet", "recorded", "ports were opened: from here on the run cannot be replayed", when="why=ports")
+@said("quiet", "recorded", "the disk accepted no more data: from here on the run cannot be replayed", when="why=disk")
+@said("quiet", "recorded", "the server was updated: from here on the run cannot be replayed", when="why=engine")
+@said("quiet", "recorded", "origin.json is not readable: from here on the run cannot be replayed", when="why=origin")
 @said(
     "quiet",
     "recorded",
-    "a broker's files were damaged from outside: from here on the run cannot be repeated",
+    "a broker's files were damaged from outside: from here on the run cannot be replayed",
     when="why=files",
 )
-@said("quiet", "recorded", "from here on the run cannot be repeated: {why}")
+@said("quiet", "recorded", "from here on the run cannot be replayed: {why}")
 class StretchEnded(NamedTuple):
-    """Up to the event before, executing the actions again writes the same journal (`manage.py replay`)."""
+    """The end of a reproducible stretch: `manage.py replay` writes the same journal up to the event before."""
 
     why: str  # one of STRETCH_ENDS
 
 
 @said("move", "action", "{what}, by {by}", "act")
 class ActionTaken(NamedTuple):
-    """A user or program acted; `fields` are the action's, as JSON values."""
+    """A user or program executed an action; `fields` are the action's fields as JSON values."""
 
     action: str
     fields: dict[str, Any]
@@ -68,7 +69,7 @@ class ActionTaken(NamedTuple):
 
 
 @said("quiet", "clock", "clock runs at {rate}×")
-@said("quiet", "clock", "the world stands still", when="rate=0")
+@said("quiet", "clock", "the sandbox clock is stopped", when="rate=0")
 class ClockChanged(NamedTuple):
     rate: float
     reason: str  # action, wire, wake, jump
@@ -77,7 +78,7 @@ class ClockChanged(NamedTuple):
 
 @said("warn", "limit", "{limit}: {value} of {allowed} for {who}", "warn")
 class LimitReached(NamedTuple):
-    """At most one per limit and second."""
+    """A limit was exceeded.  At most one event per limit and second."""
 
     limit: str
     value: Long
@@ -85,9 +86,9 @@ class LimitReached(NamedTuple):
     who: str
 
 
-@said("quiet", "skipped", "details of busy seconds left out")
+@said("quiet", "skipped", "details of busy seconds omitted")
 class FlowSkipped(NamedTuple):
-    """The valve was closed: these flow events were not written.  Ranges are first and last offset."""
+    """Flow events omitted because their rate exceeded the limit.  Ranges have a first and a last offset."""
 
     from_ms: int
     to_ms: int
@@ -97,9 +98,9 @@ class FlowSkipped(NamedTuple):
     others: int
 
 
-@said("quiet", "keyframe", "the state of everything written down")
+@said("quiet", "keyframe", "full state recorded")
 class Keyframe(NamedTuple):
-    snapshot: dict[str, Any]
+    snapshot: dict[str, object]
 
 
 @said("quiet", "trimmed", "journal now begins at #{first_seq}")

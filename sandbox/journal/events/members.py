@@ -36,7 +36,7 @@ class MemberJoined(NamedTuple):
 
 
 @said("move", "left", "{broker} dropped {who} from {group}: {reason}")
-@said("bad", "left", "no broker names {who} in {group} any more", "bad", when="reason=unnamed")
+@said("bad", "left", "no broker lists {who} in {group} any more", "bad", when="reason=unnamed")
 class MemberLeft(NamedTuple):
     broker: str
     group: str
@@ -44,7 +44,7 @@ class MemberLeft(NamedTuple):
     reason: str  # unregistered, closed, expired; unnamed: seen from outside
 
 
-@said("quiet", "notified", "{broker} told the members of {group}")
+@said("quiet", "notified", "{broker} notified the members of {group}")
 class MembersNotified(NamedTuple):
     broker: str
     group: str
@@ -52,8 +52,8 @@ class MembersNotified(NamedTuple):
     why: str  # member, topics
 
 
-@said("quiet", "subscribed", "{who} reads {topic} with {expression}")
-@said("quiet", "subscribed", "{who} reads {topic} with {expression}, in place of {replaced}", when="replaced")
+@said("quiet", "subscribed", "{who} subscribes to {topic} with {expression}")
+@said("quiet", "subscribed", "{who} subscribes to {topic} with {expression}, replacing {replaced}", when="replaced")
 class SubscriptionChanged(NamedTuple):
     broker: str
     group: str
@@ -73,7 +73,7 @@ class SubscriptionChanged(NamedTuple):
     "move",
 )
 class QueuesAssigned(NamedTuple):
-    """The queues one member computed for one topic; `queues`, `added` and `dropped` are queue keys."""
+    """The queues that one member computed for one topic; `queues`, `added` and `dropped` are queue keys."""
 
     group: str
     client_id: str
@@ -86,7 +86,7 @@ class QueuesAssigned(NamedTuple):
     dropped: Labels
 
 
-@said("move", "took", "{who} took {queue} at {start_offset}")
+@said("move", "acquired", "{who} acquired {queue} at {start_offset}")
 class QueueTaken(NamedTuple):
     group: str
     client_id: str
@@ -98,7 +98,7 @@ class QueueTaken(NamedTuple):
     from_where: str
 
 
-@said("quiet", "dropped", "{who} gave up {queue}: {reason}")
+@said("quiet", "released", "{who} released {queue}: {reason}")
 class QueueDropped(NamedTuple):
     group: str
     client_id: str
@@ -122,7 +122,7 @@ class QueueLocked(NamedTuple):
     expires_at_ms: int
 
 
-@said("lock", "denied", "{who} refused on {queue}: held by {holder} for {left_ms}", "lock")
+@said("lock", "denied", "{who}: lock of {queue} refused, held by {holder} for {left_ms}", "lock")
 class LockDenied(NamedTuple):
     group: str
     client_id: str
@@ -133,7 +133,7 @@ class LockDenied(NamedTuple):
     left_ms: int
 
 
-@said("lock", "unlock", "{queue} taken from {who} by force", "lock", when="why=forced")
+@said("lock", "unlock", "lock on {queue} taken from {who} by force", "lock", when="why=forced")
 @said("lock", "unlock", "{queue} unlocked by {who}")
 class QueueUnlocked(NamedTuple):
     group: str
@@ -144,9 +144,9 @@ class QueueUnlocked(NamedTuple):
     why: str  # shutdown, rebalance, forced
 
 
-@said("lock", "lapsed", "{who} stopped trusting its lock on {queue}")
+@said("lock", "lock expired", "{who} treats its lock on {queue} as expired")
 class LockLapsed(NamedTuple):
-    """The client no longer trusts its own lock (30 s without a renewal)."""
+    """A client treats its own lock as expired, after 30 s without a renewal."""
 
     group: str
     client_id: str

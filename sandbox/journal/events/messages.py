@@ -9,7 +9,7 @@ from sandbox.kernel.sentences import Plural
 
 @flow
 class MessagesStored(NamedTuple):
-    """One per queue and turn"""
+    """Messages stored in a queue; one event per queue and turn of the engine."""
 
     topic: str
     broker: str
@@ -33,8 +33,8 @@ class SendFailed(NamedTuple):
 @said(
     "warn",
     "no delay",
-    "{topic}: {property} asks for a delay by time, which RocketMQ has from 5.0 on; a message of "
-    "{client} is delivered at once",
+    "{topic}: {property} requests a delay by time, which RocketMQ supports from 5.0 on; a message of {client} is "
+    "delivered immediately",
     "warn",
 )
 class DelayIgnored(NamedTuple):
@@ -60,7 +60,7 @@ class PullSuspended(NamedTuple):
 
 @flow
 class PullAnswered(NamedTuple):
-    """`skipped_by_hash` counts by tags: messages excluded by a SQL92 condition are not counted"""
+    """The response to a pull.  `skipped_by_hash` counts messages skipped by tag, not by an SQL92 condition."""
 
     group: str
     client_id: str
@@ -79,7 +79,7 @@ class PullAnswered(NamedTuple):
 
 @flow
 class MessagesFiltered(NamedTuple):
-    """Dropped by tag text at the client"""
+    """Messages dropped by the client because their tag differs, although the hash is the same."""
 
     group: str
     client_id: str
@@ -90,9 +90,12 @@ class MessagesFiltered(NamedTuple):
     tags: Labels
 
 
-@said("warn", "packed", "{who} got {queue} {offset} with its body as it is stored: {why}", "warn")
+@said("warn", "still compressed", "{who} received {queue} {offset} with its body as stored: {why}", "warn")
 class BodyLeftPacked(NamedTuple):
-    """A listener gets a body as stored, because it cannot be decompressed; at most once a second and member."""
+    """A body that the client cannot decompress; the listener receives it as stored.
+
+    At most one event per second and member.
+    """
 
     group: str
     client_id: str
@@ -105,7 +108,7 @@ class BodyLeftPacked(NamedTuple):
 
 @flow
 class MessagesConsumed(NamedTuple):
-    """One per batch of a listener, at its end"""
+    """The end of a listener's call; one event per batch."""
 
     group: str
     client_id: str
@@ -124,16 +127,16 @@ class MessagesConsumed(NamedTuple):
 
 @said(
     "warn",
-    "came twice",
+    "delivered twice",
     Plural(
         "count",
-        "{count} message came twice: {who} crashed before it was committed",
-        "{count} messages came twice: {who} crashed before they were committed",
+        "{count} message delivered twice: {who} crashed before the commit",
+        "{count} messages delivered twice: {who} crashed before the commit",
     ),
     "warn",
 )
 class CrashRepeated(NamedTuple):
-    """After a crash: this many messages of the crashed process came again to listeners, and no more will."""
+    """The final number of messages of a crashed process that listeners received again."""
 
     group: str
     client_id: str  # the crashed client
@@ -141,8 +144,8 @@ class CrashRepeated(NamedTuple):
     messages: QueueRuns
 
 
-@said("warn", "flow", "{who} holds back {queue}: {limit} {value}, {allowed} allowed", "warn")
-@said("move", "flow", "{who} pulls {queue} again", when="limit=null")
+@said("warn", "flow", "{who} pauses pulls of {queue}: {limit} {value}, {allowed} allowed", "warn")
+@said("move", "flow", "{who} resumes pulls of {queue}", when="limit=null")
 class FlowControlChanged(NamedTuple):
     group: str
     client_id: str
@@ -154,9 +157,9 @@ class FlowControlChanged(NamedTuple):
     allowed: Long
 
 
-@said("warn", "pinned", "{queue} held at {offset} by {key}", "warn")
+@said("warn", "pinned", "{queue} pinned at {offset} by {key}", "warn")
 class MessagePinned(NamedTuple):
-    """The oldest unfinished message of a queue is older than 15 s; once per message."""
+    """The oldest unfinished message of a queue is older than 15 s.  One event per message."""
 
     group: str
     topic: str
@@ -199,10 +202,10 @@ class MessageDeadLettered(NamedTuple):
     reconsume_times: int
 
 
-@said("move", "once", "{who} consumed {queue} {offset} once more in {took_ms}: {result}", when="remark=null")
-@said("warn", "once", "{queue} {offset} once more: {result}, {remark}", "warn")
+@said("move", "once", "{who} consumed {queue} {offset} again in {took_ms}: {result}", when="remark=null")
+@said("warn", "once", "{queue} {offset} consumed again: {result}, {remark}", "warn")
 class MessageConsumedOnce(NamedTuple):
-    """A member was asked to consume one message (request 309): no offset is committed, no retry follows."""
+    """A member consumed one message on request (309): without a commit and without a retry."""
 
     group: str
     client_id: str
@@ -226,22 +229,22 @@ class DelayedMessageDue(NamedTuple):
 
 @said("quiet", "prepared", "{producer_group} prepared {transaction_id}")
 class TransactionPrepared(NamedTuple):
-    """A half message is stored; `half_offset` is its place in the half queue."""
+    """A half message was stored; `half_offset` is its offset in the half queue."""
 
     producer_group: str
     transaction_id: str  # the client's UNIQ_KEY
     half_offset: Long
 
 
-@said("move", "checked", "{who} was asked what became of {transaction_id}: check {checks}")
+@said("move", "checked", "check {checks} of {transaction_id} sent to {who}")
 @said(
     "warn",
     "checked",
-    "nobody of {producer_group} could be asked about {transaction_id}: check {checks}",
+    "check {checks} of {transaction_id}: no reachable producer in {producer_group}",
     when="client_id=null",
 )
 class TransactionChecked(NamedTuple):
-    """The broker asked a producer for the state of a transaction; the half message has a new offset since then."""
+    """The broker requested the state of a transaction from a producer and stored the half message at a new offset."""
 
     producer_group: str
     transaction_id: str
@@ -256,8 +259,8 @@ class TransactionChecked(NamedTuple):
     "discarded",
     Plural(
         "checks",
-        "{transaction_id} of {producer_group} given up after {checks} check",
-        "{transaction_id} of {producer_group} given up after {checks} checks",
+        "{transaction_id} of {producer_group} discarded after {checks} check",
+        "{transaction_id} of {producer_group} discarded after {checks} checks",
     ),
     "bad",
     when="outcome=discarded",

@@ -1,6 +1,6 @@
 """Events of brokers, name servers, clients' connections and their exchanges."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.journal.events.event import flow, said
 from sandbox.journal.events.shapes import Labels, Long
@@ -65,7 +65,7 @@ class RouteChanged(NamedTuple):
     topics: Labels
 
 
-@said("quiet", "route", "{who} learned the route of {topic}")
+@said("quiet", "route", "{who} received the route of {topic}")
 class RouteLearned(NamedTuple):
     client_id: str
     name_server: str
@@ -82,18 +82,21 @@ class LinkChanged(NamedTuple):
     delay_ms: int
 
 
-@said("move", "topic", "{topic} on {broker}: {write_queues} to write, {read_queues} to read")
+@said("move", "topic", "{topic} on {broker}: write queues {write_queues}, read queues {read_queues}")
 @said("move", "topic", "{topic} deleted on {broker}", when="how=deleted")
 @said(
     "warn",
     "topic",
-    "{topic} on {broker} is made again ({how}): {write_queues} to write, {read_queues} to read; "
-    "the lost one had {lost_write_queues} and {lost_read_queues}",
+    "{topic} on {broker} was created again ({how}) with {write_queues} write queues and {read_queues} read "
+    "queues; the lost topic had {lost_write_queues} and {lost_read_queues}",
     "warn",
     when="lost_write_queues",
 )
 class TopicChanged(NamedTuple):
-    """`lost_…`: of a topic of this name that was lost when the broker started (`TopicReverted`); None: none was."""
+    """A topic was created, changed or deleted at a broker.
+
+    `lost_…`: the queues of a topic with this name that the broker lost at its start (`TopicReverted`), else null.
+    """
 
     topic: str
     broker: str
@@ -108,27 +111,28 @@ class TopicChanged(NamedTuple):
 @said(
     "bad",
     "lost",
-    "{broker} lost topic {topic} ({how}): it had {was_write_queues} to write, {was_read_queues} to read",
+    "{broker} lost topic {topic} ({how}); it had {was_write_queues} write queues and {was_read_queues} read queues",
     "bad",
     when="write_queues=null",
 )
 @said(
     "warn",
     "lost",
-    "{broker} has topic {topic} again ({how}): that it was deleted is lost",
+    "{broker} has topic {topic} again ({how}): the deletion of the topic was lost",
     "warn",
     when="was_write_queues=null",
 )
 @said(
     "bad",
     "lost",
-    "{broker} lost a change of topic {topic} ({how}): {write_queues} to write, {read_queues} to read",
+    "{broker} lost a change of topic {topic} ({how}); the topic now has {write_queues} write queues and "
+    "{read_queues} read queues",
     "bad",
 )
 class TopicReverted(NamedTuple):
-    """A starting broker has a topic otherwise than its process before had it: a change had not reached the disk.
+    """A broker started with an older version of a topic, because a change had not been written to disk.
 
-    `read_queues`, `write_queues`, `permission`: None: the topic is gone.  `was_…`: None: it had been deleted.
+    `read_queues`, `write_queues` and `permission` are null if the topic is gone; `was_…` if it had been deleted.
     """
 
     topic: str
@@ -154,7 +158,10 @@ class TopicReverted(NamedTuple):
     "bad",
 )
 class GroupReverted(NamedTuple):
-    """Settings of a group that had not reached the disk: name in RocketMQ's table, value before, value now."""
+    """A broker started with older settings of a group, because a change had not been written to disk.
+
+    `changes`: name in RocketMQ's table, value before, value now.
+    """
 
     group: str
     broker: str
@@ -166,14 +173,14 @@ class GroupReverted(NamedTuple):
 class GroupChanged(NamedTuple):
     group: str
     broker: str
-    changes: dict[str, Any]
+    changes: dict[str, object]
 
 
 @said("move", "settings", "settings of {broker} changed")
 class BrokerConfigChanged(NamedTuple):
     broker: str
     broker_id: int
-    changes: dict[str, Any]
+    changes: dict[str, object]
 
 
 @said("quiet", "connected", "{who} connected from {address}")

@@ -10,7 +10,7 @@ from sandbox.kernel.sentences import Plural
 @flow
 @said("quiet", "commit", "{queue} committed {offset}")
 class OffsetCommitted(NamedTuple):
-    """Only when the value changed"""
+    """A changed committed offset.  A commit of the same value writes no event."""
 
     group: str
     topic: str
@@ -40,9 +40,9 @@ class OffsetsPersisted(NamedTuple):
     "bad",
 )
 class OffsetsReverted(NamedTuple):
-    """A starting broker has other offsets than its process before: these had not reached the disk.
+    """A broker started with older offsets, because the newer ones had not been written to disk.
 
-    `queues`: queue key, offset before, offset now; −1: none.
+    `queues`: queue key, offset before, offset now; −1 means no offset.
     """
 
     group: str
@@ -62,17 +62,20 @@ class OffsetsReverted(NamedTuple):
     "bad",
 )
 class DelayOffsetsReverted(NamedTuple):
-    """Delayed messages between the two offsets are delivered again.  `levels`: level, offset before, offset now."""
+    """A broker started with older offsets of delay levels; it delivers the messages between again.
+
+    `levels`: level, offset before, offset now.
+    """
 
     broker: str
     how: str  # killed, power_cut, damaged
     levels: tuple[tuple[int, Long, Long], ...]
 
 
-@said("warn", "reset", "offsets of {group} moved: {replayed} come again, {skipped} skipped", "act")
-@said("warn", "reset", "offsets of {group} are back where they were", "act", when="method=undo")
+@said("warn", "reset", "offsets of {group} moved: {replayed} redelivered, {skipped} skipped", "act")
+@said("warn", "reset", "offsets of {group} restored", "act", when="method=undo")
 class OffsetsReset(NamedTuple):
-    """`rows`: queue key, offset before (−1: none), offset after."""
+    """A reset of a group.  `rows`: queue key, offset before (−1: none), offset after."""
 
     reset_id: str
     group: str
@@ -84,12 +87,12 @@ class OffsetsReset(NamedTuple):
     by: str
 
 
-@said("move", "reset", "{who} was told of the reset", when="step=told")
-@said("move", "reset", "{who} dropped its queues", when="step=dropped")
-@said("quiet", "reset", "{who} waits 10 s for messages in work", when="step=waiting")
+@said("move", "reset", "{who} received the reset request", when="step=told")
+@said("move", "reset", "{who} released its queues", when="step=dropped")
+@said("quiet", "reset", "{who} waits 10 s for messages being processed", when="step=waiting")
 @said("move", "reset", "{who} pulls from the new offsets", when="step=resumed")
-@said("ok", "reset", "{who} kept the new offsets for a minute", when="step=verified")
-@said("warn", "reset", "a late commit of {who} overwrote the reset", when="step=overwritten")
+@said("ok", "reset", "{who} kept the new offsets for 1 min", when="step=verified")
+@said("warn", "reset", "a late commit of {who} overwrote a new offset", when="step=overwritten")
 @said("move", "reset", "{who}: {step}")
 class ResetStepDone(NamedTuple):
     reset_id: str
@@ -97,7 +100,7 @@ class ResetStepDone(NamedTuple):
     step: str  # told, dropped, waiting, resumed, verified, overwritten
 
 
-@said("warn", "corrected", "{queue}: {asked} became {given}", "warn")
+@said("warn", "corrected", "{queue}: offset {asked} corrected to {given}", "warn")
 class OffsetMoved(NamedTuple):
     group: str
     client_id: str
@@ -109,7 +112,7 @@ class OffsetMoved(NamedTuple):
     status: str
 
 
-@said("warn", "min", "{queue} begins at {offset} now", "warn")
+@said("warn", "min", "{queue} now begins at {offset}", "warn")
 class MinOffsetMoved(NamedTuple):
     topic: str
     broker: str

@@ -1,4 +1,4 @@
-"""The field types of events, as the schema sees them."""
+"""Field types of events, as the schema uses them."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Events found by polling a real cluster: nodes that do not answer, groups with a lag over the mark."""
+"""Events found by polling a real cluster: nodes that do not answer, groups with a lag above the threshold."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from sandbox.journal.events.event import said
 from sandbox.journal.events.shapes import Long
 
 
-@said("bad", "silent", "{node} ({address}) does not answer; it last did {quiet_ms} ago", "bad")
+@said("bad", "silent", "{node} ({address}) does not answer; last response {quiet_ms} ago", "bad")
 class NodeSilent(NamedTuple):
     node: str
     address: str
@@ -16,19 +16,19 @@ class NodeSilent(NamedTuple):
 @said("ok", "answers", "{node} ({address}) answers again after {silent_ms}")
 @said("ok", "answers", "{node} ({address}) answers", when="silent_ms=null")
 class NodeAnswered(NamedTuple):
-    """`silent_ms` None: its first answer."""
+    """A node answers.  `silent_ms` is null for its first answer."""
 
     node: str
     address: str
     silent_ms: int | None
 
 
-@said("warn", "lag", "{group} is {lag} behind, over the mark of {mark}", "warn", when="state=over")
-@said("ok", "lag", "{group} is {lag} behind, under half the mark of {mark}")
+@said("warn", "lag", "{group} is {lag} behind, above the threshold of {mark}", "warn", when="state=over")
+@said("ok", "lag", "{group} is {lag} behind, below half the threshold of {mark}")
 class LagMarked(NamedTuple):
-    """A crossing of a group's lag mark, over all its topics, with retry topics.
+    """The lag of a group crossed the threshold `mark`, or half of it on the way down.
 
-    `queues`: number of queues, out of `of`, with a known lag.
+    The lag covers all topics with their retry topics.  `queues` of `of` queues have a known lag.
     """
 
     group: str

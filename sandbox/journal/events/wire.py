@@ -7,7 +7,7 @@ from sandbox.journal.events.event import flow
 
 @flow
 class CommandExchanged(NamedTuple):
-    """One frame on a watched link `a~b`; without viewers nothing is written."""
+    """One frame on a watched link `a~b`.  A link without viewers has no events."""
 
     link: str
     request_code: int | None  # also in the answer; null when the request was sent before the link was watched

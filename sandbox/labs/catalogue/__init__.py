@@ -1,4 +1,4 @@
-"""The labs, in the order in which they are offered."""
+"""Catalogue of labs, in the order in which they are offered."""
 
 from sandbox.labs.catalogue.broadcasting import BROADCASTING
 from sandbox.labs.catalogue.crash_and_stop import CRASH_AND_STOP

@@ -1,22 +1,17 @@
-"""Lab 11: broadcasting beside clustering."""
+"""Lab 11: broadcasting compared with clustering."""
 
-from sandbox.control.actions import (
-    Action,
-    CrashActor,
-    CreateTopic,
-    RestartActor,
-    SendMessages,
-    StartConsumer,
-    Subscription,
-)
+from sandbox.control.actions import Action, StartConsumer
 from sandbox.journal.events import ActionTaken, OffsetsPersisted, QueueTaken
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
-from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, queue_of
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
-from sandbox.labs.measures import sends, stored_by
-from sandbox.labs.script import Hands
+from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, first, last, queue_of
+from sandbox.labs.evidence_measures import sends, stored_by
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Number, choice
+from sandbox.labs.script_acts import act, crash, restart, send, wait
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
+from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import count_of, field_of
 from sandbox.labs.verdict import Verdict
 
 QUEUES = 4
@@ -37,25 +32,20 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _derive(n: Numbers) -> dict[str, object]:
-    """Both groups have other names in another attempt: the second is made of the first."""
+    """Return the name of the second group, derived from the first, because names differ between attempts."""
     return {"second": f"{n['shown']}-{n['group']}"}
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    topics = (Subscription(n["topic"]),)
     return (
-        CreateTopic(topic=n["topic"], write_queues=QUEUES, read_queues=QUEUES),
-        *(StartConsumer(actor=label, group=n["group"], subscriptions=topics, work_ms=(20, 60)) for label in CLERKS),
-        *(
-            StartConsumer(actor=label, group=n["second"], subscriptions=topics, model="BROADCASTING", work_ms=(20, 60))
-            for label in SCREENS
-        ),
+        topic(n, QUEUES),
+        *(member(n, actor=label, work_ms=(20, 60)) for label in CLERKS),
+        *(member(n, group="second", actor=label, model="BROADCASTING", work_ms=(20, 60)) for label in SCREENS),
     )
 
 
 def _burst(evidence: Evidence) -> Seen[ActionTaken] | None:
-    sent = sends(evidence)
-    return sent[-1] if sent else None
+    return last(sends(evidence))
 
 
 def _count(burst: Seen[ActionTaken]) -> int:
@@ -65,8 +55,7 @@ def _count(burst: Seen[ActionTaken]) -> int:
 
 def _got(evidence: Evidence, group: str, label: str | None = None) -> list[Delivery]:
     """List the messages of the burst that a group, or one actor of it, has finished."""
-    burst = _burst(evidence)
-    if burst is None:
+    if (burst := _burst(evidence)) is None:
         return []
     clients = None if label is None else evidence.clients(label)
     sent = {
@@ -76,44 +65,25 @@ def _got(evidence: Evidence, group: str, label: str | None = None) -> list[Deliv
     }
     return [
         row
-        for row in evidence.deliveries_of(evidence.numbers[group], since=burst.seq)
-        if row.outcome == "SUCCESS"
-        and (row.queue, row.offset) in sent
-        and (clients is None or row.client_id in clients)
+        for row in evidence.deliveries_of(evidence.numbers[group], since=burst.seq, outcome="SUCCESS")
+        if (row.queue, row.offset) in sent and (clients is None or row.client_id in clients)
     ]
 
 
-def _seqs(rows: list[Delivery]) -> tuple[int, ...]:
-    return tuple(row.seq for row in rows)
-
-
 def _all_have_it(evidence: Evidence) -> Verdict:
-    n, burst = evidence.numbers, _burst(evidence)
-    if burst is None:
-        return Verdict.not_yet(_("No burst was sent yet."))
+    if (burst := _burst(evidence)) is None:
+        return Verdict.not_yet(_("No burst has been sent yet."))
     once, each = _got(evidence, "group"), [_got(evidence, "second", label) for label in SCREENS]
     if any(len(rows) < _count(burst) for rows in (once, *each)):
-        return Verdict.not_yet(_("Not everybody has the burst yet."))
+        return Verdict.not_yet(_("Some members have not received the burst yet."))
     if _file(evidence).value != "own":
-        return Verdict.not_yet(_("The offsets are not written yet: that is done every 5 s."))
+        return Verdict.not_yet(_("The offsets are not persisted yet: clients persist them every 5 s."))
     return Verdict.met(
-        _("{group} got {once} together, and each member of {second} got {each}."),
-        group=n["group"],
+        _("{group} received {once} messages in total; each member of {second} received {each}."),
         once=len(once),
-        second=n["second"],
         each=len(each[0]),
-        rests_on=(burst.seq, *_seqs(once), *_seqs(each[0]), *_seqs(each[1])),
+        rests_on=[burst, *once, *each[0], *each[1]],
     )
-
-
-def _calls(evidence: Evidence) -> Truth:
-    rows = _got(evidence, "second")
-    return Truth(float(len(rows)), _seqs(rows))
-
-
-def _share(evidence: Evidence) -> Truth:
-    rows = _got(evidence, "group", CLERKS[0])
-    return Truth(float(len(rows)), _seqs(rows))
 
 
 def _file(evidence: Evidence) -> Truth:
@@ -124,369 +94,267 @@ def _file(evidence: Evidence) -> Truth:
     return Truth("own", tuple(mine[-1:])) if mine else Truth("broker")
 
 
-def _crashes(evidence: Evidence, label: str) -> list[Seen[ActionTaken]]:
-    return [act for act in evidence.actions("CrashActor") if act.event.fields["actor"] == label]
-
-
 def _restarted(evidence: Evidence, label: str, burst: Seen[ActionTaken]) -> Seen[QueueTaken] | None:
-    """The first queue that its new process has taken since the burst."""
-    back = [act for act in evidence.actions("RestartActor", since=burst.seq) if act.event.fields["actor"] == label]
-    taken = (
-        [
-            entry
-            for entry in evidence.of(QueueTaken, since=back[-1].seq)
-            if entry.event.client_id == evidence.clients(label)[-1] and entry.event.topic == evidence.numbers["topic"]
-        ]
-        if back
-        else []
-    )
+    """Return the first queue that the member's restarted process acquired, once it has all of them; else None."""
+    if (back := last(evidence.actions("RestartActor", since=burst.seq, actor=label))) is None:
+        return None
+    client_id, topic = evidence.clients(label)[-1], evidence.numbers["topic"]
+    taken = evidence.of(QueueTaken, since=back.seq, client_id=client_id, topic=topic)
     return taken[0] if len(taken) >= QUEUES else None
 
 
 def _is_back(evidence: Evidence) -> Verdict:
-    n, burst = evidence.numbers, _burst(evidence)
-    crashes = _crashes(evidence, SCREENS[0])
+    burst = _burst(evidence)
+    crashes = evidence.actions("CrashActor", actor=SCREENS[0])
     if burst is None:
-        return Verdict.not_yet(_("No burst was sent yet."))
+        return Verdict.not_yet(_("No burst has been sent yet."))
     if crashes and crashes[0].seq > burst.seq:
-        return Verdict.wrong(LATE, screen=SCREENS[0], rests_on=[burst.seq, crashes[0].seq])
+        return Verdict.wrong(LATE, rests_on=[burst, crashes[0]])
     if not crashes:
         if len(_got(evidence, "second")) >= len(SCREENS) * _count(burst):
-            return Verdict.wrong(STILL_RUNS, screen=SCREENS[0], rests_on=[burst.seq])
-        return Verdict.not_yet(_("Not everybody has the burst yet."))
-    if not _crashes(evidence, CLERKS[0]):
-        return Verdict.wrong(ONE_GROUP, one=CLERKS[0], group=n["group"], rests_on=[burst.seq])
-    taken = _restarted(evidence, SCREENS[0], burst)
-    if taken is None:
-        return Verdict.not_yet(_("{screen} is not back yet."), screen=SCREENS[0])
+            return Verdict.wrong(STILL_RUNS, rests_on=[burst])
+        return Verdict.not_yet(_("Some members have not received the burst yet."))
+    if not evidence.actions("CrashActor", actor=CLERKS[0]):
+        return Verdict.wrong(ONE_GROUP, rests_on=[burst])
+    if (taken := _restarted(evidence, SCREENS[0], burst)) is None:
+        return Verdict.not_yet(_("{screen} is not running again yet."))
     once = _got(evidence, "group")
     if len({(row.queue, row.offset) for row in once}) < _count(burst):
-        return Verdict.not_yet(_("{group} has not finished the burst yet."), group=n["group"])
-    waited_s = (evidence.now_ms - taken.at_ms) // 1000
-    if waited_s < GOT_WITHIN_S:
+        return Verdict.not_yet(_("{group} has not finished the burst yet."))
+    if (waited_s := evidence.passed_s(taken.at_ms)) < GOT_WITHIN_S:
         return Verdict.not_yet(
-            _("{screen} is back for {waited_s} s; watch for {wait_s} s."),
-            screen=SCREENS[0],
-            waited_s=waited_s,
-            wait_s=GOT_WITHIN_S,
+            _("{screen} restarted {waited_s} s ago; watch for {wait_s} s."), waited_s=waited_s, wait_s=GOT_WITHIN_S
         )
     return Verdict.met(
-        _("{group} went on without {one}; {screen} got {got} of {count} when it was back."),
-        group=n["group"],
-        one=CLERKS[0],
-        screen=SCREENS[0],
+        _("{group} continued without {one}; {screen} received {got} of {count} messages after its restart."),
         got=len(_got(evidence, "second", SCREENS[0])),
         count=_count(burst),
-        rests_on=(crashes[0].seq, burst.seq, taken.seq, *_seqs(once)),
+        rests_on=[crashes[0], burst, taken, *once],
     )
 
 
 def _reached(evidence: Evidence) -> Truth:
-    rows = _got(evidence, "second", SCREENS[0])
-    return Truth(float(len(rows)), _seqs(rows))
+    return count_of(_got(evidence, "second", SCREENS[0]))
 
 
 def _joined(evidence: Evidence) -> Seen[ActionTaken] | None:
-    """The start of another broadcasting member."""
-    starts = [
-        act for act in evidence.actions("StartConsumer") if act.event.fields["group"] == evidence.numbers["second"]
-    ]
-    return starts[-1] if starts else None
+    """Return the newest start of another broadcasting member."""
+    return last(evidence.actions("StartConsumer", group=evidence.numbers["second"]))
 
 
 def _began(evidence: Evidence) -> list[Seen[QueueTaken]]:
     """List the new member's start offsets, queue by queue."""
-    joined, n = _joined(evidence), evidence.numbers
-    return (
-        []
-        if joined is None
-        else sorted(
-            (
-                entry
-                for entry in evidence.of(QueueTaken, since=joined.seq)
-                if (entry.event.group, entry.event.topic) == (n["second"], n["topic"])
-            ),
-            key=lambda entry: entry.event.queue_id,
-        )
-    )
+    n = evidence.numbers
+    if (joined := _joined(evidence)) is None:
+        return []
+    taken = evidence.of(QueueTaken, since=joined.seq, group=n["second"], topic=n["topic"])
+    return sorted(taken, key=lambda entry: entry.event.queue_id)
 
 
 def _is_new(evidence: Evidence) -> Verdict:
-    n, joined = evidence.numbers, _joined(evidence)
-    if joined is None:
-        others = evidence.actions("StartConsumer")
-        if others:
-            return Verdict.wrong(
-                OTHER_GROUP, given=others[-1].event.fields["group"], second=n["second"], rests_on=[others[-1].seq]
-            )
-        return Verdict.not_yet(_("No member was added in this step."))
+    if _joined(evidence) is None:
+        if others := evidence.actions("StartConsumer"):
+            return Verdict.wrong(OTHER_GROUP, given=others[-1].event.fields["group"], rests_on=[others[-1]])
+        return Verdict.not_yet(_("No member has been added in this step."))
     began = _began(evidence)
     if len(began) < QUEUES:
-        return Verdict.not_yet(_("{count} of {all} queues are taken."), count=len(began), all=QUEUES)
-    waited_s = (evidence.now_ms - began[-1].at_ms) // 1000
-    if waited_s < GOT_WITHIN_S:
+        return Verdict.not_yet(_("{count} of {all} queues have been acquired."), count=len(began), all=QUEUES)
+    if (waited_s := (evidence.now_ms - began[-1].at_ms) // 1000) < GOT_WITHIN_S:
         return Verdict.not_yet(
-            _("The new member is there for {waited_s} s; watch for {wait_s} s."), waited_s=waited_s, wait_s=GOT_WITHIN_S
+            _("The new member has been running for {waited_s} s; watch for {wait_s} s."),
+            waited_s=waited_s,
+            wait_s=GOT_WITHIN_S,
         )
     got = _old(evidence)
     return Verdict.met(
-        _("The new member of {second} got {got} of the messages that were there before it."),
-        second=n["second"],
+        _("The new member of {second} received {got} of the messages stored before it started."),
         got=f"{got.value:g}",
-        rests_on=(*got.rests_on, *(s.seq for s in began)),
+        rests_on=[*got.rests_on, *began],
     )
 
 
 def _old(evidence: Evidence) -> Truth:
-    """Messages from before its start that the new member was given."""
+    """Return the number of messages that the new member received although they are older than its start."""
     began = _began(evidence)
     clients = {entry.event.client_id for entry in began}
     rows = [row for row in evidence.deliveries_of(evidence.numbers["second"]) if row.client_id in clients]
-    return Truth(float(len(rows)), (*_seqs(rows), *(entry.seq for entry in began)))
+    return Truth(float(len(rows)), (*(row.seq for row in rows), *(entry.seq for entry in began)))
 
 
-def _begin_of_q0(evidence: Evidence) -> Truth:
-    began = _began(evidence)
-    return Truth(float(began[0].event.start_offset), (began[0].seq,)) if began else Truth(0.0)
+SOLUTION = Solution(
+    SolvedStep(
+        before=wait(5),
+        predict=lambda h: 2 * h.numbers["burst"],
+        do=send("burst"),
+        within_s=30,
+        say=lambda h: len(_got(h.evidence, "group", CLERKS[0])),
+        why="own",
+    ),
+    SolvedStep(
+        predict=lambda h: h.numbers["burst"],
+        do=(crash("left", "screen"), wait(2), send("burst"), wait(5), restart("left", "screen")),
+        within_s=90,
+        say=lambda h: len(_got(h.evidence, "second", SCREENS[0])),
+        why="same_id",
+    ),
+    SolvedStep(
+        predict=0,
+        do=act(lambda n: StartConsumer(group=n["second"])),
+        within_s=40,
+        say=lambda h: _began(h.evidence)[0].event.start_offset,
+        why="no_file",
+    ),
+)
 
 
-def _send(hands: Hands) -> None:
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=hands.numbers["burst"]))
-
-
-def _broadcast(hands: Hands) -> None:
-    hands.wait(5)
-    hands.predict(2 * hands.numbers["burst"])
-    _send(hands)
-    hands.see(30)
-
-
-def _counted(hands: Hands, group: str, label: str) -> int:
-    """Return the count on a member's card."""
-    return len(_got(hands.evidence, group, label))
-
-
-def _first(hands: Hands) -> None:
-    _broadcast(hands)
-    hands.say(_counted(hands, "group", CLERKS[0]))
-    hands.why("own")
-    hands.predict(hands.numbers["burst"])
-
-
-def _away(hands: Hands, *labels: str) -> None:
-    for label in labels:
-        hands.act(CrashActor(actor=label))
-    hands.wait(2)
-    _send(hands)
-    hands.wait(5)
-
-
-def _return(hands: Hands, *labels: str) -> None:
-    for label in labels:
-        hands.act(RestartActor(actor=label))
-    hands.see(90)
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    _away(hands, "left", "screen")
-    _return(hands, "left", "screen")
-    hands.say(_counted(hands, "second", SCREENS[0]))
-    hands.why("same_id")
-    hands.predict(0)
-
-
-def _add(hands: Hands, group: str) -> None:
-    hands.act(StartConsumer(group=hands.numbers[group]))
-    hands.see(40)
-
-
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    _add(hands, "second")
-    hands.say(_began(hands.evidence)[0].event.start_offset)
-    hands.why("no_file")
-
-
-def _says_all(hands: Hands) -> None:
-    _broadcast(hands)
-    hands.say(hands.numbers["burst"])
-
-
-def _thinks_broker(hands: Hands) -> None:
-    _broadcast(hands)
-    hands.say(_counted(hands, "group", CLERKS[0]))
-    hands.why("broker")
-
-
-def _crashes_late(hands: Hands) -> None:
-    _first(hands)
-    _send(hands)
-    hands.wait(5)
-    hands.act(CrashActor(actor="left"))
-    hands.act(CrashActor(actor="screen"))
-    hands.see(30)
-
-
-def _crashes_no_screen(hands: Hands) -> None:
-    _first(hands)
-    _away(hands, "left")
-    hands.see(30)
-
-
-def _crashes_the_screen_only(hands: Hands) -> None:
-    _first(hands)
-    _away(hands, "screen")
-    _return(hands, "screen")
-
-
-def _thinks_missed(hands: Hands) -> None:
-    _first(hands)
-    _away(hands, "left", "screen")
-    _return(hands, "left", "screen")
-    hands.say(0)
-
-
-def _joins_the_other(hands: Hands) -> None:
-    _second(hands)
-    _add(hands, "group")
-
-
-EVERY = _("You wrote {given}: that is the whole burst, and {one} shares it with right. Look at the card of {one}.")
-IN_BROKER = _("The broker has offsets of {group} only: no member of {second} ever sends it one.")
-LATE = _("The newest burst was sent before {screen} was crashed. Restart it, and begin again: crash it, then send.")
-STILL_RUNS = _("{screen} was there and got all. Crash it, and send another burst.")
+EVERY = _("You wrote {given}: that is the whole burst, which {one} shares with right. Look at the card of {one}.")
+IN_BROKER = _("The broker stores offsets of {group} only: members of {second} never send theirs.")
+LATE = _("The newest burst was sent before {screen} crashed. Restart {screen}, crash it again, then send.")
+STILL_RUNS = _("{screen} was running and received every message. Crash it, then send another burst.")
 ONE_GROUP = _(
-    "{one} of {group} still runs, so there is nothing to compare with. Crash both, send another burst, and "
+    "{one} of {group} is still running, so there is nothing to compare. Crash both, send another burst, and "
     "restart both."
 )
-MISSED = _("You wrote {given}: look at the card of screen again. It read its own file, and went on where it had been.")
+MISSED = _("You wrote {given}: look at the card of screen again. It read its own file and resumed from that offset.")
 OTHER_GROUP = _(
-    "{given} divides its queues, so a new member takes over what others have committed. Add a member to {second}."
+    "{given} assigns its queues, so a new member resumes from the committed offsets of others. Add a member to "
+    "{second}."
 )
 
 BROADCASTING = Lab(
     slug="broadcasting",
     number="11",
     minutes=9,
-    title=_("Broadcasting, and who keeps the offsets"),
-    goal=_("Who gets a message in broadcasting and in clustering, where the offsets are, and what a restart misses."),
+    title=_("Broadcasting and offset storage"),
+    goal=_(
+        "Which members receive a message in broadcasting and in clustering, where offsets are stored, and what a "
+        "restart misses."
+    ),
     draw=_draw,
     derive=_derive,
     setup=_setup,
     allowed=frozenset({"SendMessages", "CrashActor", "RestartActor", "StartConsumer"}),
     steps=(
         Step(
-            title=_("The same topic, two groups"),
+            title=_("One topic, two groups"),
             do=_(
-                "{group} (left, right) divides the queues of {topic}; {second} (screen, wall) is broadcasting. Send "
-                "{burst} messages to {topic}."
+                "{group} (left, right) assigns the queues of {topic} to its members; {second} (screen, wall) "
+                "uses broadcasting. Send {burst} messages to {topic}."
             ),
             watch=_("The cards of all four members; the Board shows one group at a time."),
             mark="lanes",
             predict=Question(
-                text=_("How many messages will the listeners of {second} finish, both members together?"),
+                text=_("How many messages will the listeners of {second} finish in total, both members together?"),
                 kind=Number(_("messages")),
-                right=_calls,
+                right=lambda e: count_of(_got(e, "second")),
             ),
             check=_all_have_it,
             say=Question(
-                text=_("How many of them did {one} of {group} finish?"),
+                text=_("How many messages of the burst did {one} of {group} finish?"),
                 kind=Number(_("messages")),
-                right=_share,
+                right=lambda e: count_of(_got(e, "group", CLERKS[0])),
                 again=_("You wrote {given}; count on the card of {one} again."),
                 misreadings=(Misreading(EVERY, lambda e, answer: answer == e.numbers["burst"]),),
             ),
             why=Question(
-                text=_("Where are the offsets of {second} kept?"),
-                kind=Choice(
-                    (
-                        ("own", _("each member: <client id>/{second}/offsets.json beside it")),
-                        ("broker", _("broker: {topic}@{second} in consumerOffset.json")),
-                        ("nowhere", _("nowhere: broadcasting has none")),
-                    )
+                text=_("Where are the offsets of {second} stored?"),
+                kind=choice(
+                    own=_("each member: <client id>/{second}/offsets.json on its machine"),
+                    broker=_("broker: {topic}@{second} in consumerOffset.json"),
+                    nowhere=_("nowhere: broadcasting has no offsets"),
                 ),
                 right=_file,
-                again=_('"persisted" in the journal names the file and who has written it.'),
+                again=_('"persisted" in the journal names the file and its writer.'),
                 misreadings=(Misreading(IN_BROKER, chosen("broker")),),
             ),
-            hints=(_("Each broadcasting member has all queues to itself."),),
+            hints=(_("Each broadcasting member reads all queues."),),
         ),
         Step(
-            title=_("Away for a moment"),
+            title=_("A short absence"),
             rate=4,
-            do=_("Crash left and screen, one of each group. Send {burst} messages, then restart both."),
-            watch=_('Where the new process of screen begins: "took" in the journal.'),
+            do=_("Crash left and screen, one member of each group. Send {burst} messages, then restart both."),
+            watch=_('Where the new process of screen starts: "acquired" in the journal.'),
             mark="journal",
             predict=Question(
-                text=_("How many of these messages will screen get when it is back?"),
+                text=_("How many of these messages will screen receive after its restart?"),
                 kind=Number(_("messages")),
                 right=_reached,
             ),
             check=_is_back,
             say=Question(
-                text=_("How many of them has screen finished since it is back?"),
+                text=_("How many of these messages has screen finished since its restart?"),
                 kind=Number(_("messages")),
                 right=_reached,
-                again=_('You wrote {given}; look at the card of screen, and at "took" in the journal.'),
+                again=_('You wrote {given}; look at the card of screen, and at "acquired" in the journal.'),
                 misreadings=(Misreading(MISSED, lambda e, answer: answer == 0.0),),
             ),
             why=Question(
-                text=_("How did screen know where to go on?"),
-                kind=Choice(
-                    (
-                        ("same_id", _("On its machine it has the client id of before, and so the same file.")),
-                        ("wall", _("wall had kept its place.")),
-                        ("broker", _("The broker had kept its place.")),
-                    )
+                text=_("How did screen know where to resume?"),
+                kind=choice(
+                    same_id=_("Its new process has the same client ID on the same machine, so it reads the same file."),
+                    wall=_("wall had stored its offsets."),
+                    broker=_("The broker had stored its offsets."),
                 ),
                 right=lambda e: Truth("same_id"),
-                again=_("Look at the client id of screen before and after: the file has its name."),
+                again=_("Compare the client ID of screen before and after: the path of its offset file contains it."),
                 misreadings=(Misreading(IN_BROKER, chosen("broker")),),
             ),
-            hints=(_("left was replaced by right within seconds. Who replaces screen?"),),
+            hints=(_("right took over the queues of left within seconds. Which member takes over for screen?"),),
         ),
         Step(
             title=_("One more screen"),
             rate=4,
-            do=_("Add one consumer to {second}, on a machine of its own."),
-            watch=_('Where it begins: "took" in the journal.'),
+            do=_("Add one consumer to {second}, on its own machine."),
+            watch=_('Where the new member starts: "acquired" in the journal.'),
             mark="journal",
             predict=Question(
-                text=_("How many of the messages that are in {topic} already will it get?"),
+                text=_("How many of the messages already in {topic} will the new member receive?"),
                 kind=Number(_("messages")),
                 right=_old,
             ),
             check=_is_new,
             say=Question(
-                text=_("At which offset did it begin in broker-a:0?"),
+                text=_("At which offset did the new member start in broker-a:0?"),
                 kind=Number(),
-                right=_begin_of_q0,
-                again=_('You wrote {given}; look for "took" and broker-a:0 in the journal again.'),
+                right=lambda e: field_of(first(_began(e)), "start_offset"),
+                again=_('You wrote {given}; look for "acquired" and broker-a:0 in the journal again.'),
             ),
             why=Question(
-                text=_("A container is replaced, and the new one has another address. What does it miss?"),
-                kind=Choice(
-                    (
-                        ("no_file", _("what is sent while it is away: there is no file of its client id")),
-                        ("nothing", _("nothing: it goes on where the old one was")),
-                        ("all", _("nothing: it begins at offset 0")),
-                    )
+                text=_(
+                    "A container is replaced, and the new one has a different address. Which messages does it miss?"
+                ),
+                kind=choice(
+                    no_file=_("those sent before it starts: its client ID has no offset file"),
+                    nothing=_("none: it resumes where the old container stopped"),
+                    all=_("none: it starts at offset 0"),
                 ),
                 right=lambda e: Truth("no_file"),
-                again=_("It is a new client, as the one you have just added: where did that one begin?"),
+                again=_(
+                    "The new container is a new client, like the member that you just added: where did that "
+                    "member start?"
+                ),
             ),
-            hints=(_("It asked for LAST, and it has no file."),),
+            hints=(_("The new container is set to LAST, and it has no offset file."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("says all", "each member of every group gets all", EVERY, _says_all),
-        WrongScript("thinks broker", "the broker keeps all offsets", IN_BROKER, _thinks_broker),
-        WrongScript("crashes late", "a crash takes back what was delivered", LATE, _crashes_late),
-        WrongScript("no screen", "clustering and broadcasting members are alike", STILL_RUNS, _crashes_no_screen),
-        WrongScript("screen only", "one group shows the difference", ONE_GROUP, _crashes_the_screen_only),
-        WrongScript("thinks missed", "a broadcasting member forgets its place", MISSED, _thinks_missed),
-        WrongScript("other group", "a new member is the same in both models", OTHER_GROUP, _joins_the_other),
+        SOLUTION.wrong("says all", "every member of every group receives every message", EVERY).at(
+            1, say=lambda h: h.numbers["burst"]
+        ),
+        SOLUTION.wrong("thinks broker", "the broker stores all offsets", IN_BROKER).at(1, why="broker"),
+        SOLUTION.wrong("crashes late", "a crash undoes deliveries", LATE).at(
+            2, do=(send("burst"), wait(5), crash("left", "screen")), within_s=30
+        ),
+        SOLUTION.wrong("no screen", "clustering and broadcasting members behave the same", STILL_RUNS).at(
+            2, do=(crash("left"), wait(2), send("burst"), wait(5)), within_s=30
+        ),
+        SOLUTION.wrong("screen only", "one group is enough to see the difference", ONE_GROUP).at(
+            2, do=(crash("screen"), wait(2), send("burst"), wait(5), restart("screen"))
+        ),
+        SOLUTION.wrong("thinks missed", "a broadcasting member loses its offsets", MISSED).at(2, say=0),
+        SOLUTION.wrong("other group", "a new member starts the same in both models", OTHER_GROUP).at(
+            3, do=act(lambda n: StartConsumer(group=n["group"]))
+        ),
     ),
 )

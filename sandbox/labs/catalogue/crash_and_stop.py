@@ -1,27 +1,22 @@
-"""Lab 3: a crash repeats what was finished, a clean stop only what was in work.
+"""Lab 3: a crash repeats finished messages, a clean stop only messages in work.
 
 A consumer waits `awaitTerminationMillisWhenShutdown`, which is 0, for its listeners (client-behaviour.md 4).
 """
 
-from sandbox.control.actions import (
-    Action,
-    CrashActor,
-    CreateTopic,
-    RestartActor,
-    SendMessages,
-    StartConsumer,
-    StopActor,
-    Subscription,
-)
+from sandbox.control.actions import Action
 from sandbox.journal.events import ActionTaken, CrashRepeated, MemberStateChanged, QueuesAssigned, QueueTaken
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Answer, Choice, EventClick, Number
-from sandbox.labs.evidence import Evidence, Numbers, Seen
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript
-from sandbox.labs.marking import _
-from sandbox.labs.measures import finished_twice, unfinished
-from sandbox.labs.moves import given_again
-from sandbox.labs.script import Hands
+from sandbox.labs.board import header
+from sandbox.labs.evidence import Evidence, Numbers, Seen, first
+from sandbox.labs.evidence_measures import finished_twice, unfinished
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth
+from sandbox.labs.question_kinds import Answer, EventClick, Number, choice
+from sandbox.labs.queue_moves import given_again
+from sandbox.labs.script_acts import crash, restart, send, stop, wait
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
+from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
 
 PATIENCE_S = 45  # after a crash; repetitions are counted by then
@@ -40,107 +35,77 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    topics = (Subscription(n["topic"]),)
     return (
-        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
-        *(
-            StartConsumer(
-                actor=n[label], group=n["group"], subscriptions=topics, threads=2, work_ms=(n["work_ms"], n["work_ms"])
-            )
-            for label in ("one", "other")
-        ),
+        topic(n, n["queues"]),
+        *(member(n, actor=n[label], threads=2, work_ms=(n["work_ms"], n["work_ms"])) for label in ("one", "other")),
     )
 
 
 def _burst(evidence: Evidence) -> Seen[ActionTaken] | None:
-    bursts = [
-        entry for entry in evidence.actions("SendMessages") if entry.event.fields["topic"] == evidence.numbers["topic"]
-    ]
-    return bursts[0] if bursts else None
+    return first(evidence.actions("SendMessages", topic=evidence.numbers["topic"]))
 
 
 def _taken(evidence: Evidence, action: str, actor: str) -> Seen[ActionTaken] | None:
-    """The first of these actions after the burst."""
+    """Return the first of these actions after the burst."""
     burst = _burst(evidence)
-    return (
-        None
-        if burst is None
-        else next(
-            (entry for entry in evidence.actions(action, since=burst.seq) if entry.event.fields["actor"] == actor), None
-        )
-    )
+    return None if burst is None else first(evidence.actions(action, since=burst.seq, actor=actor))
 
 
 def _stopped_cleanly(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    burst = _burst(evidence)
-    if burst is None:
-        return Verdict.not_yet(_("No burst was sent yet."))
-    crash = _taken(evidence, "CrashActor", n["one"])
-    if crash is not None:
-        return Verdict.wrong(CRASHED, one=n["one"], rests_on=[crash.seq])
-    stop = _taken(evidence, "StopActor", n["one"])
-    if stop is None:
-        return Verdict.not_yet(_("{one} still runs."), one=n["one"])
-    left = unfinished(evidence, n["group"], evidence.queues_of(n["topic"]))
-    if left:
+    if (burst := _burst(evidence)) is None:
+        return Verdict.not_yet(_("No burst has been sent yet."))
+    if (crash := _taken(evidence, "CrashActor", n["one"])) is not None:
+        return Verdict.wrong(CRASHED, rests_on=[crash])
+    if (stop := _taken(evidence, "StopActor", n["one"])) is None:
+        return Verdict.not_yet(_("{one} is still running."))
+    if left := unfinished(evidence, n["group"], evidence.queues_of(n["topic"])):
         return Verdict.not_yet(_("{left} messages are not finished yet."), left=left)
-    twice = len(finished_twice(evidence.deliveries_of(n["group"])))
     return Verdict.met(
-        _("{one} stopped cleanly: {again} messages were delivered again, {twice} of them were finished before."),
-        one=n["one"],
+        _("{one} stopped cleanly: {again} messages were redelivered, {twice} of them already finished."),
         again=given_again(evidence, 0),
-        twice=twice,
-        rests_on=[burst.seq, stop.seq],
+        twice=len(finished_twice(evidence.deliveries_of(n["group"]))),
+        rests_on=[burst, stop],
     )
 
 
 def _again(evidence: Evidence) -> Truth:
-    """As the head of the board counts them."""
+    """Return the number of repeated deliveries, as the header of the Board counts them."""
     return Truth(float(given_again(evidence, 0)))
 
 
 def _crashed(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    burst = _burst(evidence)
-    if burst is None:
-        return Verdict.not_yet(_("No burst was sent yet."))
-    stop = _taken(evidence, "StopActor", n["other"])
-    if stop is not None:
-        return Verdict.wrong(STOPPED, other=n["other"], rests_on=[stop.seq])
-    crash = _taken(evidence, "CrashActor", n["other"])
-    if crash is None:
-        return Verdict.not_yet(_("{other} still runs."), other=n["other"])
-    repeated = _repeated(evidence)
-    if repeated is not None:
+    if _burst(evidence) is None:
+        return Verdict.not_yet(_("No burst has been sent yet."))
+    if (stop := _taken(evidence, "StopActor", n["other"])) is not None:
+        return Verdict.wrong(STOPPED, rests_on=[stop])
+    if (crash := _taken(evidence, "CrashActor", n["other"])) is None:
+        return Verdict.not_yet(_("{other} is still running."))
+    if (repeated := _repeated(evidence)) is not None:
         return Verdict.met(
-            _("{count} messages came twice after the crash of {other}."),
+            _("{count} messages were delivered twice after the crash of {other}."),
             count=repeated.event.count,
-            other=n["other"],
-            rests_on=[crash.seq, repeated.seq],
+            rests_on=[crash, repeated],
         )
-    passed_s = (evidence.now_ms - crash.at_ms) // 1000
-    if passed_s < PATIENCE_S:
-        return Verdict.not_yet(_("Repetitions are being counted."))
-    return Verdict.wrong(TOO_LATE, other=n["other"], rests_on=[crash.seq])
+    if evidence.passed_s(crash.at_ms) < PATIENCE_S:
+        return Verdict.not_yet(_("Redelivered messages are being counted."))
+    return Verdict.wrong(TOO_LATE, rests_on=[crash])
 
 
 def _repeated(evidence: Evidence) -> Seen[CrashRepeated] | None:
     of_other = evidence.clients(evidence.numbers["other"])
-    repeats = [entry for entry in evidence.of(CrashRepeated) if entry.event.client_id in of_other]
-    return repeats[0] if repeats else None
+    return first([entry for entry in evidence.of(CrashRepeated) if entry.event.client_id in of_other])
 
 
 def _count(evidence: Evidence) -> Truth:
-    repeated = _repeated(evidence)
-    return Truth(0.0) if repeated is None else Truth(float(repeated.event.count), (repeated.seq,))
+    return field_of(_repeated(evidence), "count")
 
 
 def _cause(evidence: Evidence) -> Truth:
-    """The crash, as an action or as a state."""
+    """Return the seqs that are right answers for the crash: the action, and the state changes it caused."""
     n = evidence.numbers
-    crash = _taken(evidence, "CrashActor", n["other"])
-    if crash is None:
+    if (crash := _taken(evidence, "CrashActor", n["other"])) is None:
         return Truth(())
     states = [entry.seq for entry in evidence.of(MemberStateChanged) if entry.cause == crash.seq]
     return Truth(tuple(map(str, (crash.seq, *states))), (crash.seq,))
@@ -151,87 +116,35 @@ def _is_hand_over(evidence: Evidence, answer: Answer) -> bool:
     return answer in {str(seq) for seq in seqs}
 
 
-def _send(hands: Hands) -> None:
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=hands.numbers["burst"]))
-    hands.wait(1.5)
-
-
-def _first(hands: Hands) -> None:
-    hands.predict(0)
-    _send(hands)
-    hands.act(StopActor(actor=hands.numbers["one"]))
-    hands.see()
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    n = hands.numbers
-    hands.say(int(hands.read(f"board/{n['group']}/{n['topic']}")["header"]["delivered_again"]))
-    hands.why("work")
-    hands.act(RestartActor(actor=hands.numbers["one"]))
-    hands.wait(10)
-    hands.predict(10)
-
-
-def _crash(hands: Hands) -> None:
-    _second(hands)
-    _send(hands)
-    hands.act(CrashActor(actor=hands.numbers["other"]))
-    hands.see()
-
-
-def _solve(hands: Hands) -> None:
-    _crash(hands)
-    [repeated] = hands.evidence.of(CrashRepeated)
-    hands.say(repeated.event.count)
-    hands.why(str(hands.evidence.actions("CrashActor")[0].seq))
-
-
-def _stops_again(hands: Hands) -> None:
-    _second(hands)
-    _send(hands)
-    hands.act(StopActor(actor=hands.numbers["other"]))
-    hands.see(30)
-
-
-def _crashes_late(hands: Hands) -> None:
-    _second(hands)
-    _send(hands)
-    hands.wait(30)
-    hands.act(CrashActor(actor=hands.numbers["other"]))
-    hands.see(PATIENCE_S + 5)
-
-
-def _counts_the_burst(hands: Hands) -> None:
-    _crash(hands)
-    hands.say(hands.numbers["burst"])
-
-
-def _blames_the_hand_over(hands: Hands) -> None:
-    _crash(hands)
-    hands.say(hands.evidence.of(CrashRepeated)[0].event.count)
-    hands.why(str(hands.evidence.of(QueueTaken)[-1].seq))
-
-
-def _crashes_first(hands: Hands) -> None:
-    hands.predict(0)
-    _send(hands)
-    hands.act(CrashActor(actor=hands.numbers["one"]))
-    hands.see(20)
+SOLUTION = Solution(
+    SolvedStep(
+        predict=0, do=(send("burst"), wait(1.5), stop("one")), say=lambda h: header(h, "delivered_again"), why="work"
+    ),
+    SolvedStep(
+        before=(restart("one"), wait(10)),
+        predict=10,
+        do=(send("burst"), wait(1.5), crash("other")),
+        say=lambda h: h.evidence.of(CrashRepeated)[0].event.count,
+        why=lambda h: str(h.evidence.actions("CrashActor")[0].seq),
+    ),
+)
 
 
 STOPPED = _("{other} was stopped cleanly: it committed before it left. Restart it, send another burst and crash it.")
 TOO_LATE = _(
-    "Nothing came twice: {other} had committed everything, at most 5 s after it was done. Restart it, send "
-    "another burst and crash it at once."
+    "No message was delivered twice: {other} had committed everything, at most 5 s after it finished. Restart "
+    "it, send another burst and crash it at once."
 )
 BURST = _(
-    "You wrote {given}: that is the whole burst. Only what {other} had been given and not committed comes again; "
-    'read the line "came twice" of the journal.'
+    "You wrote {given}: that is the whole burst. Only messages that {other} received and did not commit are "
+    'redelivered; read "delivered twice" in the journal.'
 )
-HAND_OVER = _("That is where the others take over. What made it necessary happened before: follow its cause.")
+HAND_OVER = _(
+    "At that event, the other members take over the queues. The reason is an earlier event: follow the cause of "
+    "your event."
+)
 CRASHED = _(
-    "{one} was crashed. A clean stop commits first what is finished: start it again, send another burst and stop it."
+    "{one} was crashed. A clean stop first commits finished messages: restart {one}, send another burst and stop it."
 )
 
 CRASH_AND_STOP = Lab(
@@ -239,79 +152,88 @@ CRASH_AND_STOP = Lab(
     number="3",
     minutes=9,
     title=_("A crash repeats finished work, a clean stop does not"),
-    goal=_('What "at least once" means: which messages come twice, and why.'),
+    goal=_('What "at least once" means: which messages are redelivered, and why.'),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"SendMessages", "StopActor", "CrashActor", "RestartActor"}),
     steps=(
         Step(
-            title=_("A clean stop in mid-work"),
-            do=_("Send a burst of {burst} messages to {topic}, and stop {one} at once, while it works."),
-            watch=_('The cells of {one}, and "Delivered again" in the head.'),
+            title=_("Clean stop during work"),
+            do=_("Send a burst of {burst} messages to {topic}, and stop {one} at once, while it is working."),
+            watch=_('The cells of {one}, and "Delivered again" in the header.'),
             mark="header:again",
             predict=Question(
-                text=_("How many of the {burst} messages will be delivered again?"),
+                text=_("How many of the {burst} messages will be redelivered?"),
                 kind=Number(_("messages"), within=2),
                 right=_again,
             ),
             check=_stopped_cleanly,
             say=Question(
-                text=_('How many messages were delivered again? Read "Delivered again" in the head.'),
+                text=_('How many messages were redelivered? Read "Delivered again" in the header.'),
                 kind=Number(_("messages")),
                 right=_again,
-                again=_('You wrote {given}; read "Delivered again" in the head once more.'),
+                again=_('You wrote {given}; read "Delivered again" in the header once more.'),
             ),
             why=Question(
-                text=_("Which ones can a clean stop deliver again?"),
-                kind=Choice(
-                    (
-                        ("work", _("Those in work: listeners are interrupted, not waited for.")),
-                        ("done", _("Those that were finished and not committed yet.")),
-                        ("all", _("All that {one} had in memory.")),
-                    )
+                text=_("Which messages can a clean stop cause to be redelivered?"),
+                kind=choice(
+                    work=_("Those in progress: listeners are interrupted, not awaited."),
+                    done=_("Those finished but not committed yet."),
+                    all=_("All messages in the memory of {one}."),
                 ),
                 right=lambda e: Truth("work"),
-                again=_("{one} has two threads, and commits what is finished before it leaves."),
+                again=_("{one} has two threads, and commits finished messages before it leaves."),
             ),
-            hints=(_("A clean stop interrupts what is in work, commits what is finished, and leaves the group."),),
+            hints=(_("A clean stop interrupts messages in progress, commits finished ones, and leaves the group."),),
         ),
         Step(
             title=_("The same with a crash"),
-            do=_("Send a burst again, and crash {other} while it works."),
-            watch=_("The pins of its queues before the crash, and where the others begin after it."),
+            do=_("Send a burst again, and crash {other} while it is working."),
+            watch=_(
+                "The offset pins of the crashed member's queues before the crash, and where the other members "
+                "start after it."
+            ),
             mark="member:{other}",
             predict=Question(
-                text=_("How many messages will come twice now?"),
+                text=_("How many messages will be delivered twice now?"),
                 kind=Number(_("messages"), share=0.3, within=2),
                 right=_count,
             ),
             check=_crashed,
             say=Question(
-                text=_("How many messages came twice?"),
+                text=_("How many messages were delivered twice?"),
                 kind=Number(_("messages")),
                 right=_count,
-                again=_('You wrote {given}; read the line "came twice" of the journal again.'),
+                again=_('You wrote {given}; read "delivered twice" in the journal again.'),
                 misreadings=(Misreading(BURST, lambda e, answer: answer == e.numbers["burst"]),),
             ),
             why=Question(
-                text=_("Click the event that made them come again."),
+                text=_("Click the event that caused the redelivery of these messages."),
                 kind=EventClick(),
                 right=_cause,
-                again=_("That event did not make them come again. Look for what ended {other}."),
+                again=_("That event did not cause the redelivery. Look for the event that ended {other}."),
                 misreadings=(Misreading(HAND_OVER, _is_hand_over),),
             ),
             hints=(
                 _("Offsets are committed every 5 s, and with each pull."),
-                _("What was done after the last commit is done again by the next owner."),
+                _("Work finished after the last commit is done again by the next owner."),
             ),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("stopped", "a stop is a crash", STOPPED, _stops_again),
-        WrongScript("too late", "a crash always repeats", TOO_LATE, _crashes_late),
-        WrongScript("burst", "everything comes again", BURST, _counts_the_burst),
-        WrongScript("hand-over", "the rebalance repeats messages", HAND_OVER, _blames_the_hand_over),
-        WrongScript("crashed first", "a crash is a stop", CRASHED, _crashes_first),
+        SOLUTION.wrong("stopped", "a stop is a crash", STOPPED).at(
+            2, do=(send("burst"), wait(1.5), stop("other")), within_s=30
+        ),
+        SOLUTION.wrong("too late", "a crash always repeats", TOO_LATE).at(
+            2, do=(send("burst"), wait(31.5), crash("other")), within_s=PATIENCE_S + 5
+        ),
+        SOLUTION.wrong("burst", "everything comes again", BURST).at(2, say=lambda h: h.numbers["burst"]),
+        SOLUTION.wrong("hand-over", "the rebalance repeats messages", HAND_OVER).at(
+            2, why=lambda h: str(h.evidence.of(QueueTaken)[-1].seq)
+        ),
+        SOLUTION.wrong("crashed first", "a crash is a stop", CRASHED).at(
+            1, do=(send("burst"), wait(1.5), crash("one")), within_s=20
+        ),
     ),
 )

@@ -1,22 +1,16 @@
-"""Lab N2: a poison message goes to the dead letters."""
+"""Lab N2: a poison message is moved to the dead-letter queue."""
 
-from sandbox.control.actions import (
-    Action,
-    ChangeActor,
-    CreateTopic,
-    ResendMessage,
-    RowToSend,
-    SendMessages,
-    StartConsumer,
-    Subscription,
-)
+from sandbox.control.actions import Action, ChangeActor, ResendMessage, RowToSend, SendMessages
 from sandbox.journal.events import MessageDeadLettered, MessageRetried
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
-from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript
-from sandbox.labs.marking import _
-from sandbox.labs.script import Hands
+from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, first
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth
+from sandbox.labs.question_kinds import Number, choice
+from sandbox.labs.script_acts import act, send, wait
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
+from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import count_of, field_of
 from sandbox.labs.verdict import Verdict
 
 RETRIES_SEEN = 3
@@ -38,30 +32,23 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=2, read_queues=2),
-        StartConsumer(actor=n["one"], group=n["group"], subscriptions=(Subscription(n["topic"]),), work_ms=(20, 60)),
+        topic(n, 2),
+        member(n, actor=n["one"], work_ms=(20, 60)),
         ChangeActor(actor=n["one"], handler=f"reject {n['key']}"),
     )
 
 
 def _tries(evidence: Evidence, since: int | None = 0) -> list[Delivery]:
-    """Every time a listener finished the poison message, however that ended."""
-    return [
-        row
-        for row in evidence.deliveries_of(evidence.numbers["group"], since=since)
-        if row.key == evidence.numbers["key"]
-    ]
+    """Return the deliveries of the poison message, whatever their outcome."""
+    return evidence.deliveries_of(evidence.numbers["group"], since=since, key=evidence.numbers["key"])
 
 
 def _retries(evidence: Evidence) -> list[Seen[MessageRetried]]:
-    return [entry for entry in evidence.of(MessageRetried, since=0) if entry.event.group == evidence.numbers["group"]]
+    return evidence.of(MessageRetried, since=0, group=evidence.numbers["group"])
 
 
 def _dead(evidence: Evidence) -> Seen[MessageDeadLettered] | None:
-    dead_letters = [
-        entry for entry in evidence.of(MessageDeadLettered, since=0) if entry.event.group == evidence.numbers["group"]
-    ]
-    return dead_letters[0] if dead_letters else None
+    return first(evidence.of(MessageDeadLettered, since=0, group=evidence.numbers["group"]))
 
 
 def _succeeded(evidence: Evidence, since: int | None = 0) -> Delivery | None:
@@ -72,21 +59,19 @@ def _mended_too_early(evidence: Evidence) -> Verdict | None:
     early = _succeeded(evidence)
     if early is None or _dead(evidence) is not None:
         return None
-    return Verdict.wrong(EARLY, key=evidence.numbers["key"], tries=len(_tries(evidence)), rests_on=[early.seq])
+    return Verdict.wrong(EARLY, tries=len(_tries(evidence)), rests_on=[early])
 
 
 def _is_retried(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    sent = evidence.actions("SendMessages")
-    if not sent:
-        return Verdict.not_yet(_("{key} was not sent yet."), key=n["key"])
+    if not (sent := evidence.actions("SendMessages")):
+        return Verdict.not_yet(_("{key} has not been sent yet."))
     keys = {row["key"] for taken in sent for row in taken.event.fields["rows"] or ()} | {
         taken.event.fields["key"] for taken in sent
     }
     if n["key"] not in keys:
-        return Verdict.wrong(OTHER_KEY, key=n["key"], rests_on=[sent[-1].seq])
-    early = _mended_too_early(evidence)
-    if early is not None:
+        return Verdict.wrong(OTHER_KEY, rests_on=[sent[-1]])
+    if (early := _mended_too_early(evidence)) is not None:
         return early
     retries = _retries(evidence)
     if len(retries) < RETRIES_SEEN:
@@ -94,34 +79,27 @@ def _is_retried(evidence: Evidence) -> Verdict:
     return Verdict.met(
         _("The first retries were at levels {levels}."),
         levels=", ".join(str(entry.event.delay_level) for entry in retries[:RETRIES_SEEN]),
-        rests_on=[entry.seq for entry in retries[:RETRIES_SEEN]],
+        rests_on=retries[:RETRIES_SEEN],
     )
 
 
 def _first_wait_s(evidence: Evidence) -> Truth:
-    """From the first failure to the second try."""
+    """Return the seconds from the first failure to the second attempt."""
     tries = _tries(evidence)
     if len(tries) < 2:
         return Truth(0.0)
     return Truth((tries[1].started_ms - tries[0].at_ms) / 1000, (tries[0].seq, tries[1].seq))
 
 
-def _first_level(evidence: Evidence) -> Truth:
-    retries = _retries(evidence)
-    return Truth(float(retries[0].event.delay_level), (retries[0].seq,)) if retries else Truth(0.0)
-
-
 def _is_dead(evidence: Evidence) -> Verdict:
-    early = _mended_too_early(evidence)
-    if early is not None:
+    if (early := _mended_too_early(evidence)) is not None:
         return early
-    dead = _dead(evidence)
-    if dead is None:
+    if (dead := _dead(evidence)) is None:
         return Verdict.not_yet(_("{tries} tries so far."), tries=len(_tries(evidence)))
     return Verdict.met(
-        _("After {tries} tries it went to the dead letters."),
+        _("After {tries} tries it went to the dead-letter queue."),
         tries=len(_tries(evidence)),
-        rests_on=[*(entry.seq for entry in _retries(evidence)), dead.seq],
+        rests_on=[*_retries(evidence), dead],
     )
 
 
@@ -131,103 +109,51 @@ def _count(evidence: Evidence) -> Truth:
 
 
 def _is_sent_again(evidence: Evidence) -> Verdict:
-    n = evidence.numbers
-    resent = evidence.actions("ResendMessage")
-    if not resent:
-        return Verdict.not_yet(_("The dead letter was not sent again yet."))
+    if not (resent := evidence.actions("ResendMessage")):
+        return Verdict.not_yet(_("The dead-letter message has not been resent yet."))
     again = [row for row in _tries(evidence, None) if row.seq > resent[-1].seq]
-    done = _succeeded(evidence, resent[-1].seq)
-    if done is not None:
-        return Verdict.met(_("{key} was consumed at its next try."), key=n["key"], rests_on=[resent[-1].seq, done.seq])
+    if (done := _succeeded(evidence, resent[-1].seq)) is not None:
+        return Verdict.met(_("{key} was consumed at its next try."), rests_on=[resent[-1], done])
     if again:
-        return Verdict.wrong(UNMENDED, key=n["key"], rests_on=[resent[-1].seq, again[0].seq])
-    return Verdict.not_yet(_("{key} is on its way."), key=n["key"])
+        return Verdict.wrong(UNMENDED, rests_on=[resent[-1], again[0]])
+    return Verdict.not_yet(_("{key} is not delivered yet."))
 
 
 def _since_resent(evidence: Evidence) -> Truth:
     resent = evidence.actions("ResendMessage")
-    rows = _tries(evidence, resent[-1].seq) if resent else []
-    return Truth(float(len(rows)), tuple(row.seq for row in rows))
+    return count_of(_tries(evidence, resent[-1].seq) if resent else [])
 
 
-def _first(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict(10)
-    hands.act(SendMessages(topic=n["topic"], rows=(RowToSend(key=n["key"], body="total: none"),)))
-    hands.see()
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    hands.say(_retries(hands.evidence)[0].event.delay_level)
-    hands.predict(RETRIES_MOST)
-
-
-def _third(hands: Hands) -> None:
-    _second(hands)
-    hands.see(UNTIL_DEAD_S)
-    hands.say(len(_tries(hands.evidence)))
-    hands.why("given_up")
-
-
-def _resend(hands: Hands) -> None:
-    dead = _dead(hands.evidence)
-    assert dead is not None
-    hands.act(ResendMessage(topic=DEAD + hands.numbers["group"], broker="broker-a", queue_id=0, offset=0))
-    hands.see(30)
-
-
-def _solve(hands: Hands) -> None:
-    _third(hands)
-    hands.predict(1)
-    hands.act(ChangeActor(actor=hands.numbers["one"], handler=hands.numbers["good"]))
-    _resend(hands)
-    hands.say(1)
-    hands.why("by_hand")
-
-
-def _other_key(hands: Hands) -> None:
-    hands.predict(10)
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=5))
-    hands.see(20)
-
-
-def _mends_early(hands: Hands) -> None:
-    _second(hands)
-    hands.wait(120)
-    hands.act(ChangeActor(actor=hands.numbers["one"], handler=hands.numbers["good"]))
-    hands.see(600)
-
-
-def _says_retries(hands: Hands) -> None:
-    _second(hands)
-    hands.see(UNTIL_DEAD_S)
-    hands.say(RETRIES_MOST)
-
-
-def _resends_unmended(hands: Hands) -> None:
-    _third(hands)
-    hands.predict(1)
-    _resend(hands)
-
-
-OTHER_KEY = _("The handler accepts every key but {key}: send a message with that key.")
-EARLY = _(
-    "{key} succeeded at try {tries}: the handler was mended before the message was given up. Start over and "
-    "leave "
-    "it as it is."
+MEND = act(lambda n: ChangeActor(actor=n["one"], handler=n["good"]))
+RESEND = act(lambda n: ResendMessage(topic=DEAD + n["group"], broker="broker-a", queue_id=0, offset=0))
+SOLUTION = Solution(
+    SolvedStep(
+        predict=10,
+        do=act(lambda n: SendMessages(topic=n["topic"], rows=(RowToSend(key=n["key"], body="total: none"),))),
+        say=lambda h: _retries(h.evidence)[0].event.delay_level,
+    ),
+    SolvedStep(predict=RETRIES_MOST, within_s=UNTIL_DEAD_S, say=lambda h: len(_tries(h.evidence)), why="given_up"),
+    SolvedStep(predict=1, do=(MEND, RESEND), within_s=30, say=1, why="by_hand"),
 )
-RETRIES = _("You wrote {given}: those are the retries. The first delivery was a try too.")
+
+
+OTHER_KEY = _("The consumer's handler accepts every key except {key}: send a message with that key.")
+EARLY = _(
+    "{key} succeeded on try {tries}: the handler was fixed before the retries ended. Start over and leave the "
+    "handler unchanged."
+)
+RETRIES = _("You wrote {given}: that counts the retries. The first delivery is also a try.")
 UNMENDED = _(
-    "{key} came again and failed again: the handler is the same. Mend it, then send the dead letter once more."
+    "{key} was delivered again and failed again: the handler has not changed. Fix the handler, then resend the "
+    "dead-letter message."
 )
 
 DEAD_LETTER = Lab(
     slug="dead-letter",
     number="N2",
     minutes=12,
-    title=_("From a poison message to a dead letter"),
-    goal=_("How long RocketMQ tries, where a message goes that never succeeds, and how it comes back."),
+    title=_("From a poison message to the dead-letter queue"),
+    goal=_("How long RocketMQ retries, where a message that never succeeds goes, and how to resend it."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"SendMessages", "ChangeActor", "ResendMessage"}),
@@ -239,7 +165,7 @@ DEAD_LETTER = Lab(
             watch=_("Retries of the group, and their levels in the journal."),
             mark="header:retrying",
             predict=Question(
-                text=_("After its first failure, when will it be tried again?"),
+                text=_("How many seconds after the first failure of the message is its first retry?"),
                 kind=Number(_("s"), within=3),
                 right=_first_wait_s,
             ),
@@ -247,83 +173,85 @@ DEAD_LETTER = Lab(
             say=Question(
                 text=_("Read the delay level of the first retry."),
                 kind=Number(),
-                right=_first_level,
+                right=lambda e: field_of(first(_retries(e)), "delay_level"),
                 again=_("You wrote {given}; open the first retry in the journal again."),
             ),
             hints=(_("Level 3 is 10 s, 4 is 30 s, 5 is one minute."),),
         ),
         Step(
-            title=_("Until it is given up"),
+            title=_("Until the retries end"),
             rate=60,
             do=_(
-                "Leave the handler as it is. Waiting takes 4 hours and 46 minutes of the sandbox, five minutes at 60×."
+                "Leave the handler unchanged. The retries take 4 hours and 46 minutes of sandbox time, five "
+                "minutes at 60×."
             ),
-            watch=_("The waits becoming longer, then the dead letters."),
+            watch=_("The growing retry delays, then the dead-letter queue."),
             mark="header:dead",
             predict=Question(
-                text=_("How many times will the handler get it in all?"),
+                text=_("How many times in total will the consumer's handler receive the message?"),
                 kind=Number(_("times"), within=1),
                 right=_count,
             ),
             check=_is_dead,
             say=Question(
-                text=_("How many times did the handler get it?"),
+                text=_("How many times did the consumer's handler receive the message?"),
                 kind=Number(_("times")),
                 right=_count,
-                again=_("You wrote {given}; count its deliveries in the life of the message again."),
+                again=_("You wrote {given}; count the deliveries in the lifecycle of the message again."),
                 misreadings=(Misreading(RETRIES, lambda e, answer: answer == RETRIES_MOST),),
             ),
             why=Question(
-                text=_("What will happen to it now?"),
-                kind=Choice(
-                    (
-                        ("given_up", _("Nothing by itself: no group reads the dead letters.")),
-                        ("again", _("It is tried once a day.")),
-                        ("deleted", _("It is deleted at once.")),
-                    )
+                text=_("What will happen to the message now?"),
+                kind=choice(
+                    given_up=_("Nothing: no group consumes the dead-letter queue."),
+                    again=_("It is retried once a day."),
+                    deleted=_("It is deleted at once."),
                 ),
                 right=lambda e: Truth("given_up"),
-                again=_("It is a message of {group}'s dead letter topic, and stays until its file is deleted."),
+                again=_(
+                    "The message is stored in the dead-letter topic of {group}, and stays until its file is deleted."
+                ),
             ),
             hints=(_("Sixteen retries, after the first try."),),
         ),
         Step(
-            title=_("Sent again, once"),
+            title=_("One resend"),
             do=_(
-                'Change the handler of {one} to "{good}". Then find the dead letter under Messages and send it again.'
+                'Change the handler of {one} to "{good}". Then find the dead-letter message under Messages and '
+                "resend it."
             ),
-            watch=_('The key {key} in the Journal, with "also each message".'),
+            watch=_('The key {key} in the Journal, with "include each message".'),
             mark="header:dead",
             predict=Question(
-                text=_("How many times will the handler get it now?"), kind=Number(_("times")), right=_since_resent
+                text=_("How many times will the consumer's handler receive the message now?"),
+                kind=Number(_("times")),
+                right=_since_resent,
             ),
             check=_is_sent_again,
             say=Question(
-                text=_("How many times did it come after it was sent again?"),
+                text=_("How many times was the message delivered after you resent it?"),
                 kind=Number(_("times")),
                 right=_since_resent,
-                again=_('You wrote {given}; search the Journal for {key} again, with "also each message".'),
+                again=_('You wrote {given}; search the Journal for {key} again, with "include each message".'),
             ),
             why=Question(
-                text=_("What brought it back?"),
-                kind=Choice(
-                    (
-                        ("by_hand", _("A copy was sent to {topic} by hand, as a new message.")),
-                        ("mended", _("The broker saw that the handler works again.")),
-                        ("retry", _("Its seventeenth retry was due.")),
-                    )
+                text=_("What caused the delivery of the resent message?"),
+                kind=choice(
+                    by_hand=_("A copy was sent to {topic} manually, as a new message."),
+                    mended=_("The broker detected that the handler works again."),
+                    retry=_("Its seventeenth retry was due."),
                 ),
                 right=lambda e: Truth("by_hand"),
-                again=_("The broker knows nothing of handlers: look at what was done before it came."),
+                again=_("The broker has no information about handlers: look at the action before this delivery."),
             ),
-            hints=(_("The topic of the dead letters is called %DLQ% and the group."),),
+            hints=(_("The topic of dead-letter messages is named %DLQ% plus the group name."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("other key", "any message fails", OTHER_KEY, _other_key),
-        WrongScript("mends early", "retries are the dead letters", EARLY, _mends_early),
-        WrongScript("says retries", "the first delivery is a retry", RETRIES, _says_retries),
-        WrongScript("resends unmended", "sending again is the cure", UNMENDED, _resends_unmended),
+        SOLUTION.wrong("other key", "any message fails", OTHER_KEY).at(1, do=send(5), within_s=20),
+        SOLUTION.wrong("mends early", "retries are the dead letters", EARLY).at(2, do=(wait(120), MEND), within_s=600),
+        SOLUTION.wrong("says retries", "the first delivery is a retry", RETRIES).at(2, say=RETRIES_MOST),
+        SOLUTION.wrong("resends unmended", "sending again is the cure", UNMENDED).at(3, do=RESEND),
     ),
 )

@@ -1,17 +1,8 @@
-"""Lab N8: delayed and half messages, and when a message exists."""
+"""Lab N8: delayed and half messages, and the time from which consumers can receive a message."""
 
-from typing import Any
+from typing import Any, Literal
 
-from sandbox.control.actions import (
-    Action,
-    ChangeActor,
-    CreateTopic,
-    EndTransaction,
-    SendMessages,
-    StartConsumer,
-    StartProducer,
-    Subscription,
-)
+from sandbox.control.actions import Action, ChangeActor, EndTransaction, SendMessages, StartProducer
 from sandbox.journal.events import (
     ActionTaken,
     DelayedMessageDue,
@@ -21,12 +12,17 @@ from sandbox.journal.events import (
     TransactionPrepared,
 )
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
-from sandbox.labs.evidence import Evidence, Numbers, Seen
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
-from sandbox.labs.measures import keys_of, records_of, sends
+from sandbox.labs.board import row
+from sandbox.labs.evidence import Evidence, Numbers, Seen, first, last
+from sandbox.labs.evidence_measures import keys_of, records_of, sends
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.script_acts import Acts, act, wait
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
+from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import count_of, field_of
 from sandbox.labs.verdict import Verdict
 from sandbox.message.topic_names import SCHEDULE_TOPIC
 
@@ -48,8 +44,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=1, read_queues=1),
-        StartConsumer(actor="reader", group=n["group"], subscriptions=(Subscription(n["topic"]),), work_ms=(20, 40)),
+        topic(n, 1),
+        member(n, actor="reader", work_ms=(20, 40)),
         SendMessages(topic=n["topic"], count=n["before"], key="open-{n}"),
         StartProducer(actor=TILL, topic=n["topic"], transactional=True, rate_per_s=0),
         ChangeActor(actor=TILL, handler="silent"),
@@ -57,68 +53,45 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _delayed(evidence: Evidence) -> Seen[ActionTaken] | None:
-    """The newest send of the key, with a delay."""
-    delayed = [
-        entry
-        for entry in sends(evidence)
-        if evidence.numbers["key"] in keys_of(entry) and entry.event.fields["delay_level"]
-    ]
-    return delayed[-1] if delayed else None
+    """Return the newest send of the key with a delay."""
+    key = evidence.numbers["key"]
+    return last([entry for entry in sends(evidence) if key in keys_of(entry) and entry.event.fields["delay_level"]])
 
 
 def _is_due(evidence: Evidence) -> Verdict:
     n, sent = evidence.numbers, _delayed(evidence)
     if sent is None:
-        plain = [entry for entry in sends(evidence) if n["key"] in keys_of(entry)]
-        if plain:
-            return Verdict.wrong(NOT_DELAYED, key=n["key"], level=n["level"], rests_on=[plain[-1].seq])
-        return Verdict.not_yet(_("{key} is not sent yet."), key=n["key"])
+        if plain := [entry for entry in sends(evidence) if n["key"] in keys_of(entry)]:
+            return Verdict.wrong(NOT_DELAYED, rests_on=[plain[-1]])
+        return Verdict.not_yet(_("{key} has not been sent yet."))
     level = sent.event.fields["delay_level"]
     if level != n["level"]:
         return Verdict.wrong(
-            _("{key} was sent with delay level {given}. Send it with level {level}."),
-            key=n["key"],
-            given=level,
-            level=n["level"],
-            rests_on=[sent.seq],
+            _("{key} was sent with delay level {given}. Send it with level {level}."), given=level, rests_on=[sent]
         )
-    due = [entry for entry in evidence.of(DelayedMessageDue, since=sent.seq) if entry.event.delay_level == level]
+    due = evidence.of(DelayedMessageDue, since=sent.seq, delay_level=level)
     records = records_of(evidence, n["key"], sent.seq)
     if not due or not records:
-        return Verdict.not_yet(_("{key} waits."), key=n["key"])
+        return Verdict.not_yet(_("{key} is waiting."))
     return Verdict.met(
-        _("{key} came into q0 {passed_s} s after it was sent."),
-        key=n["key"],
+        _("{key} entered q0 {passed_s} s after it was sent."),
         passed_s=(due[0].at_ms - sent.at_ms) // 1000,
-        rests_on=[sent.seq, due[0].seq, *(row.seq for row in records.values())],
+        rests_on=[sent, due[0], *records.values()],
     )
 
 
 def _first_stored(evidence: Evidence) -> Seen[MessagesStored] | None:
     """Return the first place where the delayed message was stored."""
-    sent = _delayed(evidence)
-    entries = (
-        []
-        if sent is None
-        else [
-            entry
-            for entry in evidence.of(MessagesStored, since=sent.seq)
-            if entry.event.topic in (evidence.numbers["topic"], SCHEDULE_TOPIC)
-        ]
-    )
-    return entries[0] if entries else None
+    if (sent := _delayed(evidence)) is None:
+        return None
+    topics, stored = (evidence.numbers["topic"], SCHEDULE_TOPIC), evidence.of(MessagesStored, since=sent.seq)
+    return first([entry for entry in stored if entry.event.topic in topics])
 
 
 def _where(evidence: Evidence) -> Truth:
-    stored = _first_stored(evidence)
-    if stored is None:
+    if (stored := _first_stored(evidence)) is None:
         return Truth("producer")
     return Truth("hidden" if stored.event.topic == evidence.numbers["topic"] else "other", (stored.seq,))
-
-
-def _waits_in(evidence: Evidence) -> Truth:
-    stored = _first_stored(evidence)
-    return Truth(0.0) if stored is None else Truth(float(stored.event.queue_id), (stored.seq,))
 
 
 def _prepared(evidence: Evidence, *, since: int | None = None) -> list[Seen[TransactionPrepared]]:
@@ -126,177 +99,124 @@ def _prepared(evidence: Evidence, *, since: int | None = None) -> list[Seen[Tran
 
 
 def _ended(evidence: Evidence, outcome: str, *, since: int | None = None) -> list[Seen[TransactionEnded]]:
-    return [entry for entry in evidence.of(TransactionEnded, since=since) if entry.event.outcome == outcome]
+    return evidence.of(TransactionEnded, since=since, outcome=outcome)
 
 
 def _are_checked(evidence: Evidence) -> Verdict:
     n, prepared = evidence.numbers, _prepared(evidence)
     if len(prepared) < n["halves"]:
-        return Verdict.not_yet(
-            _("{till} has prepared {now} of {halves} messages."), till=TILL, now=len(prepared), halves=n["halves"]
-        )
+        return Verdict.not_yet(_("{till} has prepared {now} of {halves} half messages."), now=len(prepared))
     if committed := _ended(evidence, "commit"):
-        return Verdict.wrong(ANSWERED, till=TILL, rests_on=[committed[0].seq])
+        return Verdict.wrong(ANSWERED, rests_on=[committed[0]])
     if _set_last(evidence, "handler") not in (None, "silent"):  # None: as the lab set it up
-        return Verdict.wrong(WOULD_ANSWER, till=TILL)
+        return Verdict.wrong(WOULD_ANSWER)
     if _set_last(evidence, "rate_per_s"):
-        return Verdict.not_yet(_("{till} still prepares messages: set its rate to 0."), till=TILL)
+        return Verdict.not_yet(_("{till} is still preparing messages: set its rate to 0."))
     checks = {entry.event.transaction_id: entry.seq for entry in evidence.of(TransactionChecked)}
-    missing = [entry for entry in prepared if entry.event.transaction_id not in checks]
-    if missing:
+    if missing := [entry for entry in prepared if entry.event.transaction_id not in checks]:
         return Verdict.not_yet(
-            _("The broker has not asked about {count} of them: it does so every 60 s."), count=len(missing)
+            _("The broker has not checked {count} of the half messages yet: it runs a check every 60 s."),
+            count=len(missing),
         )
     return Verdict.met(
-        _("{count} half messages are stored, and {group} was given none, although the broker has asked about each."),
+        _("{count} half messages are stored and the broker has checked each one, but {group} received none."),
         count=len(prepared),
-        group=n["group"],
-        rests_on=[*(entry.seq for entry in prepared), *checks.values()],
+        rests_on=[*prepared, *checks.values()],
     )
 
 
 def _set_last(evidence: Evidence, field: str) -> Any:
     """Return the value of a field that the student last set for the transactional producer."""
-    changes = [
-        entry.event.fields[field]
-        for entry in evidence.actions("ChangeActor", since=0)
-        if entry.event.fields["actor"] == TILL and entry.event.fields[field] is not None
-    ]
-    return changes[-1] if changes else None
+    values = [entry.event.fields[field] for entry in evidence.actions("ChangeActor", since=0, actor=TILL)]
+    return last([value for value in values if value is not None])
 
 
 def _in_topic(evidence: Evidence) -> Truth:
-    """Messages of the step in the topic itself."""
-    n = evidence.numbers
-    stored = [entry for entry in evidence.of(MessagesStored) if entry.event.topic == n["topic"]]
+    """Return the number of messages of the step that are stored in the topic itself."""
+    stored = evidence.of(MessagesStored, topic=evidence.numbers["topic"])
     return Truth(float(sum(entry.event.count for entry in stored)), tuple(entry.seq for entry in stored))
 
 
 def _open(evidence: Evidence) -> Truth:
     ended = {entry.event.transaction_id for entry in evidence.of(TransactionEnded, since=0)}
-    waiting = [entry for entry in _prepared(evidence, since=0) if entry.event.transaction_id not in ended]
-    return Truth(float(len(waiting)), tuple(entry.seq for entry in waiting))
+    return count_of([entry for entry in _prepared(evidence, since=0) if entry.event.transaction_id not in ended])
 
 
 def _are_ended(evidence: Evidence) -> Verdict:
     committed, rolled_back = _ended(evidence, "commit"), _ended(evidence, "rollback")
     if not committed and not rolled_back:
-        return Verdict.not_yet(_("No transaction was ended yet."))
+        return Verdict.not_yet(_("No transaction has ended yet."))
     if len(committed) > 1 and not rolled_back:
-        return Verdict.wrong(ONLY_COMMITS, rests_on=[entry.seq for entry in committed])
+        return Verdict.wrong(ONLY_COMMITS, rests_on=committed)
     if not committed or not rolled_back:
-        return Verdict.not_yet(_("One is ended: end another one in the other way."))
+        return Verdict.not_yet(_("One transaction has ended: end another transaction the other way."))
     stored = _in_topic(evidence)
     if stored.value != len(committed):
-        return Verdict.not_yet(_("What was committed is not in q0 yet."))
+        return Verdict.not_yet(_("The committed message is not in q0 yet."))
     return Verdict.met(
-        _("{committed} committed and {rolled_back} rolled back: q0 has {committed} more."),
+        _("{committed} committed and {rolled_back} rolled back: q0 received {committed} more."),
         committed=len(committed),
         rolled_back=len(rolled_back),
-        rests_on=[*(entry.seq for entry in (*committed, *rolled_back)), *stored.rests_on],
+        rests_on=[*committed, *rolled_back, *stored.rests_on],
     )
 
 
-def _end(evidence: Evidence) -> Truth:
-    return Truth(float(evidence.end(f"{evidence.numbers['topic']}/{BROKER}/0")), _in_topic(evidence).rests_on)
+def _prepare(handler: str) -> Acts:
+    def until_prepared(hands: Hands) -> None:
+        while len(_prepared(hands.evidence)) < hands.numbers["halves"]:
+            hands.wait(0.5)
+
+    return (
+        act(lambda n: ChangeActor(actor=TILL, rate_per_s=1, handler=handler)),
+        until_prepared,
+        act(lambda n: ChangeActor(actor=TILL, rate_per_s=0)),
+    )
 
 
-def _send(hands: Hands, level: int) -> None:
-    hands.wait(3)
-    hands.predict("other")
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=1, key=hands.numbers["key"], delay_level=level))
-    hands.see(60)
+def _finish(*outcomes: Literal["commit", "rollback"]) -> Acts:
+    def finish(hands: Hands) -> None:
+        for prepared, outcome in zip(_prepared(hands.evidence, since=0), outcomes, strict=False):
+            hands.act(EndTransaction(transaction_id=prepared.event.transaction_id, outcome=outcome))
+            hands.wait(1)
+
+    return finish
 
 
-def _first(hands: Hands) -> None:
-    _send(hands, hands.numbers["level"])
-    stored = next(entry for entry in hands.evidence.of(MessagesStored) if entry.event.topic == SCHEDULE_TOPIC)
-    hands.say(stored.event.queue_id)
-    hands.why("copied")
-    hands.predict(0)
+SOLUTION = Solution(
+    SolvedStep(
+        before=wait(3),
+        predict="other",
+        do=act(lambda n: SendMessages(topic=n["topic"], count=1, key=n["key"], delay_level=n["level"])),
+        within_s=60,
+        say=lambda h: h.evidence.of(MessagesStored, topic=SCHEDULE_TOPIC)[0].event.queue_id,
+        why="copied",
+    ),
+    SolvedStep(predict=0, do=_prepare("silent"), within_s=130, say=lambda h: len(_prepared(h.evidence)), why="asks"),
+    SolvedStep(
+        predict=1,
+        do=_finish("commit", "rollback"),
+        within_s=10,
+        say=lambda h: str(row(h, f"{BROKER}:0")["max"]),
+        why="stays",
+    ),
+)
 
 
-def _prepare(hands: Hands, handler: str) -> None:
-    _first(hands)
-    hands.act(ChangeActor(actor=TILL, rate_per_s=1, handler=handler))
-    while len(_prepared(hands.evidence)) < hands.numbers["halves"]:
-        hands.wait(0.5)
-    hands.act(ChangeActor(actor=TILL, rate_per_s=0))
-    hands.see(130)
-
-
-def _second(hands: Hands) -> None:
-    _prepare(hands, "silent")
-    hands.say(len(_prepared(hands.evidence)))
-    hands.why("asks")
-    hands.predict(1)
-
-
-def _finish(hands: Hands, *outcomes: str) -> None:
-    prepared = [entry.event.transaction_id for entry in _prepared(hands.evidence, since=0)]
-    for transaction_id, outcome in zip(prepared, outcomes, strict=False):
-        hands.act(
-            EndTransaction(transaction_id=transaction_id, outcome="commit" if outcome == "commit" else "rollback")
-        )
-        hands.wait(1)
-    hands.see(10)
-
-
-def _right_end(hands: Hands) -> str:
-    n = hands.numbers
-    return str(hands.read(f"board/{n['group']}/{n['topic']}")["queues"][f"{BROKER}:0"]["max"])
-
-
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    _finish(hands, "commit", "rollback")
-    hands.say(_right_end(hands))
-    hands.why("stays")
-
-
-def _sends_at_once(hands: Hands) -> None:
-    _send(hands, 0)
-
-
-def _says_level(hands: Hands) -> None:
-    _send(hands, hands.numbers["level"])
-    hands.say(hands.numbers["level"])
-
-
-def _lets_it_answer(hands: Hands) -> None:
-    _prepare(hands, "undecided")
-
-
-def _commits_all(hands: Hands) -> None:
-    _second(hands)
-    _finish(hands, "commit", "commit")
-
-
-def _thinks_deleted(hands: Hands) -> None:
-    _second(hands)
-    _finish(hands, "commit", "rollback")
-    hands.say(_right_end(hands))
-    hands.why("deleted")
-
-
-NOT_DELAYED = _("{key} was sent without a delay, and was in q0 at once. Send it with delay level {level}.")
-LEVEL = _("You wrote {given}: that is the level. Levels are counted from 1 and queues from 0.")
+NOT_DELAYED = _("{key} was sent without a delay and entered q0 at once. Send it with delay level {level}.")
+LEVEL = _("You wrote {given}: that is the level. Levels start at 1, queues at 0.")
 ANSWERED = _(
-    "{till} has committed: its handler answers when the broker asks. Set the handler to silent, and have it "
-    "prepare messages again."
+    "{till} has committed: its handler answers checks. Set the handler to silent, and let it prepare messages again."
 )
-WOULD_ANSWER = _(
-    "The handler of {till} answers when the broker asks. Set it to silent, and have it prepare messages again."
-)
-ONLY_COMMITS = _("Both were committed, so both are in q0. Roll another one back.")
-DELETED = _("Nothing in a log can be deleted singly: look for the half message on the page Store.")
+WOULD_ANSWER = _("The handler of {till} answers checks. Set it to silent, and let it prepare messages again.")
+ONLY_COMMITS = _("Both transactions were committed, so both messages are in q0. Roll another transaction back.")
+DELETED = _("A log cannot delete single records: look for the half message on the Store page.")
 
 DELAY_AND_HALF = Lab(
     slug="delay-and-half",
     number="N8",
     minutes=10,
-    title=_("When does a message exist?"),
-    goal=_("A delayed message and a half message are stored long before a consumer can see them."),
+    title=_("Message storage and visibility"),
+    goal=_("Delayed messages and half messages are stored long before consumers can receive them."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"SendMessages", "ChangeActor", "EndTransaction"}),
@@ -305,77 +225,76 @@ DELAY_AND_HALF = Lab(
             title=_("A delayed message"),
             rate=2,
             do=_(
-                "Send one message with the key {key} and delay level {level} to {topic}, and wait until reader has it."
+                "Send one message with the key {key} and delay level {level} to {topic}, and wait until reader "
+                "receives it."
             ),
-            watch=_("The right end of q0, and the newest records on the page Store."),
+            watch=_("The right end of q0, and the newest records on the Store page."),
             mark="queue:broker-a:0",
             predict=Question(
                 text=_("Where will {key} be until it is due?"),
-                kind=Choice(
-                    (
-                        ("hidden", _("in q0, where nobody is given it yet")),
-                        ("other", _("in another topic of the broker")),
-                        ("producer", _("with its producer, who sends it later")),
-                    )
+                kind=choice(
+                    hidden=_("in q0, but not delivered yet"),
+                    other=_("in another topic of the broker"),
+                    producer=_("with its producer, which sends it later"),
                 ),
                 right=_where,
             ),
             check=_is_due,
             say=Question(
-                text=_("In which queue of SCHEDULE_TOPIC_XXXX has it waited? See its life on the page of the message."),
+                text=_(
+                    "In which queue of SCHEDULE_TOPIC_XXXX did the message wait? See its lifecycle on the message page."
+                ),
                 kind=Number(),
-                right=_waits_in,
-                again=_("You wrote {given}; each level has one queue of that topic, and the page Store shows which."),
+                right=lambda e: field_of(_first_stored(e), "queue_id"),
+                again=_("You wrote {given}; that topic has one queue for each level, and the Store page shows which."),
                 misreadings=(Misreading(LEVEL, lambda e, answer: answer == e.numbers["level"]),),
             ),
             why=Question(
-                text=_("How did it come into q0?"),
-                kind=Choice(
-                    (
-                        ("copied", _("The broker stored it a second time, in {topic}.")),
-                        ("moved", _("The broker moved its record.")),
-                        ("again", _("The producer sent it again.")),
-                    )
+                text=_("How did the message get into q0?"),
+                kind=choice(
+                    copied=_("The broker stored it a second time, this time in {topic}."),
+                    moved=_("The broker moved its record."),
+                    again=_("The producer sent it again."),
                 ),
                 right=lambda e: Truth("copied"),
-                again=_("The log only grows: compare the places of both records."),
+                again=_("The log is append-only: compare the positions of both records."),
             ),
-            hints=(_("A queue gives its messages in order, so one that is not due would hold up all after it."),),
+            hints=(
+                _("A queue delivers its messages in order, so a message that is not due would block all later ones."),
+            ),
         ),
         Step(
             title=_("Half messages"),
             rate=20,
             do=_(
-                "till sends half messages and never says how its transactions end. Have it prepare {halves} or more: "
-                "set its rate to 1 per second, then to 0. Wait until the broker has asked about each."
+                "till sends half messages and never reports how its transactions end. Make it prepare {halves} "
+                "or more: set its rate to 1 per second, then to 0. Wait until the broker has checked each one."
             ),
             watch=_('"prepared" and "checked" in the journal, and the right end of q0.'),
             mark="queue:broker-a:0",
             predict=Question(
-                text=_("How many of these messages will be in q0 when the broker has asked about each?"),
+                text=_("How many of these messages will be in q0 after the broker has checked each one?"),
                 kind=Number(_("messages")),
                 right=_in_topic,
             ),
             check=_are_checked,
             say=Question(
-                text=_("How many transactions are open? See the tab Transactions of the page Messages."),
+                text=_("How many transactions are open? See the Transactions tab of the Messages page."),
                 kind=Number(_("transactions")),
                 right=_open,
-                again=_("You wrote {given}; count the rows of the tab Transactions that have no end."),
+                again=_("You wrote {given}; count the rows of the Transactions tab without an end."),
             ),
             why=Question(
-                text=_("Why does the broker ask?"),
-                kind=Choice(
-                    (
-                        ("asks", _("The end of a transaction may be lost on its way, and only the producer knows it.")),
-                        ("slow", _("To make the producer faster.")),
-                        ("default", _("After asking once it commits by itself.")),
-                    )
+                text=_("Why does the broker check with the producer?"),
+                kind=choice(
+                    asks=_("The end of a transaction may be lost on the network, and only the producer knows it."),
+                    slow=_("To speed up the producer."),
+                    default=_("After one check the broker commits the transaction itself."),
                 ),
                 right=lambda e: Truth("asks"),
-                again=_("It asks up to 15 times, then it gives the message up: it never commits by itself."),
+                again=_("The broker checks up to 15 times, then drops the message: it never commits by itself."),
             ),
-            hints=(_("It asks once in 60 s about what is older than 6 s."),),
+            hints=(_("Every 60 s the broker checks transactions older than 6 s."),),
         ),
         Step(
             title=_("Commit and rollback"),
@@ -383,38 +302,40 @@ DELAY_AND_HALF = Lab(
             do=_("End one of the transactions with commit and another one with rollback."),
             watch=_("The right end of q0."),
             mark="queue:broker-a:0",
-            predict=Question(
-                text=_("How many messages will come into q0?"), kind=Number(_("messages")), right=_in_topic
-            ),
+            predict=Question(text=_("How many messages will enter q0?"), kind=Number(_("messages")), right=_in_topic),
             check=_are_ended,
             say=Question(
                 text=_("How many messages are in q0 now? Read its right end."),
                 kind=Number(_("messages")),
-                right=_end,
+                right=lambda e: Truth(float(e.end(f"{e.numbers['topic']}/{BROKER}/0")), _in_topic(e).rests_on),
                 again=_("You wrote {given}; read the number at the right end of q0 again."),
             ),
             why=Question(
-                text=_("What became of the half message that was rolled back?"),
-                kind=Choice(
-                    (
-                        ("stays", _("It stays in the log, marked as ended, until its file is deleted.")),
-                        ("deleted", _("It was deleted from the log.")),
-                        ("dead", _("It went to the dead letter queue.")),
-                    )
+                text=_("What happened to the half message that was rolled back?"),
+                kind=choice(
+                    stays=_("It stays in the log, marked as ended, until its file is deleted."),
+                    deleted=_("It was deleted from the log."),
+                    dead=_("It went to the dead-letter queue."),
                 ),
                 right=lambda e: Truth("stays"),
-                again=_("Look for its record on the page Store."),
+                again=_("Look for the record of the half message on the Store page."),
                 misreadings=(Misreading(DELETED, chosen("deleted")),),
             ),
             hints=(_("A commit stores the message once more, in its own topic."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("at once", "a message exists from its send on", NOT_DELAYED, _sends_at_once),
-        WrongScript("level", "levels and queues have the same numbers", LEVEL, _says_level),
-        WrongScript("lets it answer", "a check changes nothing", ANSWERED, _lets_it_answer),
-        WrongScript("commits all", "every transaction is committed in the end", ONLY_COMMITS, _commits_all),
-        WrongScript("deleted", "a rollback deletes the half message", DELETED, _thinks_deleted),
+        SOLUTION.wrong("at once", "a message is visible as soon as it is sent", NOT_DELAYED).at(
+            1, do=act(lambda n: SendMessages(topic=n["topic"], count=1, key=n["key"]))
+        ),
+        SOLUTION.wrong("level", "levels and queues have the same numbers", LEVEL).at(
+            1, say=lambda h: h.numbers["level"]
+        ),
+        SOLUTION.wrong("lets it answer", "a check changes nothing", ANSWERED).at(2, do=_prepare("undecided")),
+        SOLUTION.wrong("commits all", "every transaction is committed eventually", ONLY_COMMITS).at(
+            3, do=_finish("commit", "commit")
+        ),
+        SOLUTION.wrong("deleted", "a rollback deletes the half message", DELETED).at(3, why="deleted"),
     ),
 )

@@ -1,28 +1,23 @@
-"""Lab N4: a send that is reported as failed, and a message that is stored."""
+"""Lab N4: a send is reported as failed, but its message is stored."""
 
-from sandbox.control.actions import (
-    Action,
-    CreateTopic,
-    CutLink,
-    HealLink,
-    RowToSend,
-    SendMessages,
-    StartConsumer,
-    Subscription,
-)
+from sandbox.control.actions import Action, CutLink, HealLink, RowToSend, SendMessages
 from sandbox.journal.events import ActionTaken, SendFailed
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
-from sandbox.labs.evidence import Evidence, Numbers, Seen
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
-from sandbox.labs.measures import keys_of, records_of, sends
-from sandbox.labs.script import Hands
+from sandbox.labs.board import row
+from sandbox.labs.evidence import Evidence, Numbers, Seen, first
+from sandbox.labs.evidence_measures import keys_of, records_of, sends
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Choice, Number, choice
+from sandbox.labs.script_acts import Acts, act, send, wait
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
+from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import count_of
 from sandbox.labs.verdict import Verdict
 
 BROKER, CONSOLE = "broker-a", "console"
 ROW = f"{BROKER}:0"
-PATIENCE_S = 5  # a send gives up after 3 s
+PATIENCE_S = 5  # a send times out after 3 s
 TIMEOUT, UNCONNECTED = "SendTimeout", "ConnectFailed"
 
 
@@ -42,8 +37,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=1, read_queues=1),
-        StartConsumer(actor="reader", group=n["group"], subscriptions=(Subscription(n["topic"]),), work_ms=(20, 40)),
+        topic(n, 1),
+        member(n, actor="reader", work_ms=(20, 40)),
         SendMessages(topic=n["topic"], count=n["before"], key="open-{n}"),
     )
 
@@ -53,9 +48,8 @@ def _sends(evidence: Evidence, key: str) -> list[Seen[ActionTaken]]:
 
 
 def _failure(evidence: Evidence, since: int) -> Seen[SendFailed] | None:
-    """The first failed send after an event."""
-    failures = [row for row in evidence.of(SendFailed, since=since) if row.event.topic == evidence.numbers["topic"]]
-    return failures[0] if failures else None
+    """Return the first failed send after an event."""
+    return first(evidence.of(SendFailed, since=since, topic=evidence.numbers["topic"]))
 
 
 def _passed_s(evidence: Evidence, entry: Seen[ActionTaken]) -> float:
@@ -64,99 +58,79 @@ def _passed_s(evidence: Evidence, entry: Seen[ActionTaken]) -> float:
 
 def _answer_is_lost(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    sent = _sends(evidence, n["paid"])
-    if not sent:
+    if not (sent := _sends(evidence, n["paid"])):
         return Verdict.not_yet(NOT_SENT, key=n["paid"])
     send = sent[-1]
     failure, records = _failure(evidence, send.seq), records_of(evidence, n["paid"], send.seq)
     if failure is None:
         if _passed_s(evidence, send) > PATIENCE_S:
-            return Verdict.wrong(ANSWERED, key=n["paid"], broker=BROKER, console=CONSOLE, rests_on=[send.seq])
-        return Verdict.not_yet(WAITS, console=CONSOLE)
+            return Verdict.wrong(ANSWERED, key=n["paid"], rests_on=[send])
+        return Verdict.not_yet(WAITS)
     if records:
         return Verdict.met(
-            _("{key} was reported as failed ({status}), and it is stored at offset {offset}."),
+            _("{key} was reported as failed ({status}), but it is stored at offset {offset}."),
             key=n["paid"],
             status=failure.event.status,
             offset=min(records),
-            rests_on=[send.seq, failure.seq, *(row.seq for row in records.values())],
+            rests_on=[send, failure, *records.values()],
         )
     if failure.event.status == UNCONNECTED:
         return _without_connection(n["paid"], failure)
     cuts = evidence.actions("CutLink", since=0)
     text = BOTH_WAYS if cuts and not cuts[-1].event.fields["one_way"] else OTHER_WAY
-    return Verdict.wrong(
-        text,
-        key=n["paid"],
-        broker=BROKER,
-        console=CONSOLE,
-        rests_on=[*(cut.seq for cut in cuts[-1:]), send.seq, failure.seq],
-    )
+    return Verdict.wrong(text, key=n["paid"], rests_on=[*cuts[-1:], send, failure])
 
 
 def _request_is_lost(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    sent = _sends(evidence, n["lost"])
-    if not sent:
+    if not (sent := _sends(evidence, n["lost"])):
         return Verdict.not_yet(NOT_SENT, key=n["lost"])
     send = sent[-1]
     failure, records = _failure(evidence, send.seq), records_of(evidence, n["lost"], send.seq)
     if records:
-        return Verdict.wrong(
-            ARRIVED,
-            key=n["lost"],
-            broker=BROKER,
-            console=CONSOLE,
-            rests_on=[send.seq, *(row.seq for row in records.values())],
-        )
+        return Verdict.wrong(ARRIVED, key=n["lost"], rests_on=[send, *records.values()])
     if failure is None:
-        return Verdict.not_yet(WAITS, console=CONSOLE)
+        return Verdict.not_yet(WAITS)
     if failure.event.status == UNCONNECTED:
         return _without_connection(n["lost"], failure)
     return Verdict.met(
-        _("{key} was reported as failed ({status}), and it is stored nowhere."),
+        _("{key} was reported as failed ({status}), and it is not stored."),
         key=n["lost"],
         status=failure.event.status,
-        rests_on=[send.seq, failure.seq],
+        rests_on=[send, failure],
     )
 
 
 def _without_connection(key: str, failure: Seen[SendFailed]) -> Verdict:
-    return Verdict.wrong(NO_CONNECTION, key=key, console=CONSOLE, status=failure.event.status, rests_on=[failure.seq])
+    return Verdict.wrong(NO_CONNECTION, key=key, status=failure.event.status, rests_on=[failure])
 
 
 def _sent_again(evidence: Evidence) -> Verdict:
     n = evidence.numbers
     again = {key: _sends(evidence, key) for key in (n["paid"], n["lost"])}
-    done = [entry for entries in again.values() for entry in entries]
-    if not done:
-        return Verdict.not_yet(_("Neither {paid} nor {lost} was sent again yet."), paid=n["paid"], lost=n["lost"])
+    if not (done := [entry for entries in again.values() for entry in entries]):
+        return Verdict.not_yet(_("Neither {paid} nor {lost} has been resent yet."))
     newest = max(done, key=lambda entry: entry.seq)
-    failure = _failure(evidence, newest.seq)
-    if failure is not None:
-        return Verdict.wrong(STILL_CUT, console=CONSOLE, broker=BROKER, rests_on=[newest.seq, failure.seq])
-    missing = [key for key, entries in again.items() if not entries]
-    if missing:
+    if (failure := _failure(evidence, newest.seq)) is not None:
+        return Verdict.wrong(STILL_CUT, rests_on=[newest, failure])
+    if missing := [key for key, entries in again.items() if not entries]:
         if _passed_s(evidence, newest) > PATIENCE_S:
-            return Verdict.wrong(ONE_ONLY, key=missing[0], rests_on=[newest.seq])
-        return Verdict.not_yet(_("{key} was not sent again yet."), key=missing[0])
+            return Verdict.wrong(ONE_ONLY, key=missing[0], rests_on=[newest])
+        return Verdict.not_yet(_("{key} has not been resent yet."), key=missing[0])
     records = {key: records_of(evidence, key, since=0) for key in again}
     if not all(records_of(evidence, key) for key in again):
-        return Verdict.not_yet(WAITS, console=CONSOLE)
+        return Verdict.not_yet(WAITS)
     return Verdict.met(
-        _("{paid} is stored {paid_times} times, {lost} {lost_times} times."),
-        paid=n["paid"],
-        lost=n["lost"],
+        _("{paid} is stored {paid_times} times, {lost} is stored {lost_times} times."),
         paid_times=len(records[n["paid"]]),
         lost_times=len(records[n["lost"]]),
-        rests_on=[entry.seq for entry in done] + [row.seq for rows in records.values() for row in rows.values()],
+        rests_on=[*done, *(row for rows in records.values() for row in rows.values())],
     )
 
 
 def _stored(evidence: Evidence, *names: str, since: int | None = None) -> Truth:
     """Count the stored messages with these keys."""
-    rows = [row for name in names for row in records_of(evidence, evidence.numbers[name], since).values()]
-    return Truth(float(len(rows)), tuple(row.seq for row in rows))
+    return count_of([row for name in names for row in records_of(evidence, evidence.numbers[name], since).values()])
 
 
 def _end(evidence: Evidence) -> float:
@@ -168,151 +142,85 @@ def _status(evidence: Evidence) -> Truth:
     return Truth(failures[-1].event.status, (failures[-1].seq,)) if failures else Truth("none")
 
 
-def _send(hands: Hands, key: str) -> None:
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=1, key=key))
+def _send(name: str) -> Acts:
+    return act(lambda n: SendMessages(topic=n["topic"], count=1, key=n[name]))
 
 
-def _break(hands: Hands, a: str, b: str, *, one_way: bool = True) -> None:
-    hands.act(CutLink(a=a, b=b, one_way=one_way))
+def _cut(a: str, b: str, *, one_way: bool = True) -> Acts:
+    return act(lambda n: CutLink(a=a, b=b, one_way=one_way))
 
 
-def _lose_answer(hands: Hands) -> None:
-    hands.predict(1)
-    _break(hands, BROKER, CONSOLE)
-    _send(hands, hands.numbers["paid"])
-    hands.see(20)
-
-
-def _first(hands: Hands) -> None:
-    _lose_answer(hands)
-    n = hands.numbers
-    hands.say(float(hands.read(f"board/{n['group']}/{n['topic']}")["queues"][ROW]["max"]))
-    hands.why("answer")
-    hands.predict("same")
-    hands.act(HealLink(a=BROKER, b=CONSOLE))
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    _send(hands, "hello")
-    hands.wait(2)
-    _break(hands, CONSOLE, BROKER)
-    _send(hands, hands.numbers["lost"])
-    hands.see(20)
-    hands.say(TIMEOUT)
-    hands.why("cannot")
-    hands.predict(3)
-
-
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    n = hands.numbers
-    hands.act(HealLink(a=BROKER, b=CONSOLE))
-    hands.act(
-        SendMessages(
-            topic=n["topic"],
-            rows=tuple(RowToSend(key=n[name], body=f"{n[name]} once more") for name in ("paid", "lost")),
-        )
+HEAL = act(lambda n: HealLink(a=BROKER, b=CONSOLE))
+SEND_BOTH = act(
+    lambda n: SendMessages(
+        topic=n["topic"], rows=tuple(RowToSend(key=n[name], body=f"{n[name]} once more") for name in ("paid", "lost"))
     )
-    hands.see(20)
-    hands.say(2)
-    hands.why("key")
+)
+SOLUTION = Solution(
+    SolvedStep(
+        predict=1,
+        do=(_cut(BROKER, CONSOLE), _send("paid")),
+        within_s=20,
+        say=lambda h: float(row(h, ROW)["max"]),
+        why="answer",
+    ),
+    SolvedStep(
+        predict="same",
+        do=(HEAL, send(key="hello"), wait(2), _cut(CONSOLE, BROKER), _send("lost")),
+        within_s=20,
+        say=TIMEOUT,
+        why="cannot",
+    ),
+    SolvedStep(predict=3, do=(HEAL, SEND_BOTH), within_s=20, say=2, why="key"),
+)
 
 
-def _cuts_both_ways(hands: Hands) -> None:
-    hands.predict(0)
-    _break(hands, BROKER, CONSOLE, one_way=False)
-    _send(hands, hands.numbers["paid"])
-    hands.see(15)
-
-
-def _cuts_the_way_there(hands: Hands) -> None:
-    hands.predict(1)
-    _break(hands, CONSOLE, BROKER)
-    _send(hands, hands.numbers["paid"])
-    hands.see(15)
-
-
-def _sends_first(hands: Hands) -> None:
-    hands.predict(1)
-    _send(hands, hands.numbers["paid"])
-    hands.wait(2)
-    _break(hands, BROKER, CONSOLE)
-    hands.see(15)
-
-
-def _reads_the_old_end(hands: Hands) -> None:
-    _lose_answer(hands)
-    hands.say(hands.numbers["before"])
-
-
-def _does_not_connect(hands: Hands) -> None:
-    _first(hands)
-    _break(hands, CONSOLE, BROKER)
-    _send(hands, hands.numbers["lost"])
-    hands.see(15)
-
-
-def _sends_one_again(hands: Hands) -> None:
-    _second(hands)
-    hands.act(HealLink(a=BROKER, b=CONSOLE))
-    _send(hands, hands.numbers["lost"])
-    hands.see(PATIENCE_S + 10)
-
-
-def _forgets_to_heal(hands: Hands) -> None:
-    _second(hands)
-    _send(hands, hands.numbers["paid"])
-    _send(hands, hands.numbers["lost"])
-    hands.see(15)
-
-
-NOT_SENT = _("{key} is not sent yet.")
-WAITS = _("{console} waits for the answer: 3 seconds at most.")
+NOT_SENT = _("{key} has not been sent yet.")
+WAITS = _("{console} is waiting for the response: 3 seconds at most.")
 ANSWERED = _(
-    "{key} was answered at once: the way from {broker} to {console} was open. Cut it first, and send {key} then."
+    "{key} was answered at once: the direction from {broker} to {console} was open. Cut it first, then send {key}."
 )
 BOTH_WAYS = _(
-    "Both ways are cut, and so {key} did not arrive either. Heal the link, send any message so that "
-    "{console} connects again, cut it from {broker} to {console} only, and send {key}."
+    "Both directions are cut, so {key} did not arrive either. Heal the link, send any message so that {console} "
+    "reconnects, cut it from {broker} to {console} only, and send {key}."
 )
 OTHER_WAY = _(
-    "{key} itself was lost: the way from {console} to {broker} was cut. Heal the link, send any message so "
-    "that {console} connects again, cut it from {broker} to {console}, and send {key}."
+    "{key} itself was lost: the direction from {console} to {broker} was cut. Heal the link, send any message so "
+    "that {console} reconnects, cut it from {broker} to {console}, and send {key}."
 )
 NO_CONNECTION = _(
-    "{status}: {console} had no connection, because it closes one after a timeout, and could not open "
-    "another. Heal the link, send any message so that it connects, cut again, and send {key}."
+    "{status}: {console} had no connection. It closes one after a timeout, and could not open another. Heal the "
+    "link, send any message so that it reconnects, cut again, and send {key}."
 )
 ARRIVED = _(
-    "{key} has arrived and is stored: the way from {console} to {broker} was open. Cut that one, and send "
-    "{key} once more."
+    "{key} arrived and is stored: the direction from {console} to {broker} was open. Cut that direction, and "
+    "send {key} again."
 )
-STILL_CUT = _("It failed again: the link between {console} and {broker} is still cut. Heal it first.")
+STILL_CUT = _("The send failed again: the link between {console} and {broker} is still cut. Heal it first.")
 ONE_ONLY = _(
-    "{key} was reported as failed too, and the application knows no more about it than about the other one: "
-    "send it again."
+    "{key} was also reported as failed, and the application cannot distinguish it from the other message: send "
+    "this message again."
 )
-OLD_END = _("You wrote {given}: so many there were before {paid} was sent. Read the right end of q0 again.")
-BROKEN = _("It gave up after 3 s, but the message had been with the broker since the first millisecond.")
+OLD_END = _("You wrote {given}: that was the count before {paid} was sent. Read the right end of q0 again.")
+BROKEN = _("The send timed out after 3 s, but the broker had received the message within the first millisecond.")
 
 FAILED_SEND = Lab(
     slug="failed-send",
     number="N4",
     minutes=8,
     title=_("Failed send, stored message"),
-    goal=_("A send that is reported as failed may have stored its message, and the retry is then the duplicate."),
+    goal=_("A send reported as failed may have stored its message; a retry then creates a duplicate."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"SendMessages", "CutLink", "HealLink"}),
     steps=(
         Step(
-            title=_("The answer is lost"),
+            title=_("Lost response"),
             do=_(
-                "Cut the link from {broker} to {console} this way only (Topology), and send one message with the key "
-                "{paid} to {topic}. {console} is who sends by hand."
+                "On the Topology page, cut the link from {broker} to {console} in this direction only. Then send "
+                "one message with the key {paid} to {topic}. {console} is the client for manual sends."
             ),
-            watch=_("The right end of q0; then SendFailed on the page Journal."),
+            watch=_("The right end of q0; then SendFailed on the Journal page."),
             mark="queue:{row}",
             predict=Question(
                 text=_("The send of {paid} will be reported as failed. How many times will {paid} be stored?"),
@@ -329,110 +237,116 @@ FAILED_SEND = Lab(
             ),
             why=Question(
                 text=_("What was lost?"),
-                kind=Choice(
-                    (
-                        ("answer", _("the broker's answer")),
-                        ("message", _("the message on its way to the broker")),
-                        ("broken", _("nothing: the broker was too slow")),
-                    )
+                kind=choice(
+                    answer=_("the response of the broker"),
+                    message=_("the message on its way to the broker"),
+                    broken=_("nothing: the broker was too slow"),
                 ),
                 right=lambda e: Truth("answer"),
-                again=_("{paid} is in q0, and {group} has consumed it: it cannot have been lost on its way there."),
+                again=_(
+                    "{paid} is in q0, and {group} has consumed it: it cannot have been lost on its way to the broker."
+                ),
                 misreadings=(Misreading(BROKEN, chosen("broken")),),
             ),
-            hints=(_("Requests still arrive: only the way back is cut."),),
+            hints=(_("Requests still arrive: only the response direction is cut."),),
         ),
         Step(
-            title=_("The message is lost"),
+            title=_("Lost message"),
             do=_(
-                "Heal the link and send any message, so that {console} connects again. Then cut the link from "
-                "{console} to {broker} this way only, and send one message with the key {lost}."
+                "Heal the link and send any message, so that {console} reconnects. Then cut the link from "
+                "{console} to {broker} in this direction only, and send one message with the key {lost}."
             ),
-            watch=_("The right end of q0; then SendFailed on the page Journal."),
+            watch=_("The right end of q0; then SendFailed on the Journal page."),
             mark="queue:{row}",
             predict=Question(
-                text=_("What will {console} be notified of?"),
-                kind=Choice(
-                    (
-                        ("same", _("the same failure as with {paid}")),
-                        ("other", _("another failure: the message did not arrive")),
-                        ("none", _("no failure")),
-                    )
+                text=_("What will be reported to {console}?"),
+                kind=choice(
+                    same=_("the same failure as with {paid}"),
+                    other=_("another failure: the message did not arrive"),
+                    none=_("no failure"),
                 ),
                 right=lambda e: Truth("same"),
             ),
             check=_request_is_lost,
             say=Question(
-                text=_("Which status does the newest SendFailed of the journal name?"),
+                text=_("Which status does the newest SendFailed in the journal show?"),
                 kind=Choice(
                     (
-                        (TIMEOUT, _("SendTimeout: no answer in 3 s")),
+                        (TIMEOUT, _("SendTimeout: no response in 3 s")),
                         (UNCONNECTED, _("ConnectFailed: no connection")),
-                        ("none", _("a code of the broker: it has refused the message")),
+                        ("none", _("a response code: the broker refused the message")),
                     )
                 ),
                 right=_status,
-                again=_("Look at the newest SendFailed on the page Journal again."),
+                again=_("Look at the newest SendFailed on the Journal page again."),
             ),
             why=Question(
-                text=_("{paid} is stored, {lost} is not. How can {console} know?"),
-                kind=Choice(
-                    (
-                        ("cannot", _("It cannot: in both cases no answer came.")),
-                        ("time", _("By the time it took.")),
-                        ("offset", _("By the offset in the answer.")),
-                    )
+                text=_("{paid} is stored, {lost} is not. How can {console} distinguish them?"),
+                kind=choice(
+                    cannot=_("It cannot: it received no response in either case."),
+                    time=_("By the duration."),
+                    offset=_("By the offset in the response."),
                 ),
                 right=lambda e: Truth("cannot"),
-                again=_("Compare both SendFailed: same status, same 3 seconds, and no answer with an offset in it."),
+                again=_("Compare both SendFailed events: same status, same 3 seconds, and no response with an offset."),
             ),
-            hints=(_("{console} knows what it has sent and what was answered, and nothing else."),),
+            hints=(_("{console} knows only what it sent and which responses it received."),),
         ),
         Step(
-            title=_("The retry is the duplicate"),
-            do=_("Heal the link, and send {paid} and {lost} once more, as an application does after an error."),
+            title=_("A retry as the duplicate"),
+            do=_("Heal the link, and send {paid} and {lost} again, as an application does after an error."),
             watch=_("The right end of q0."),
             mark="queue:{row}",
             predict=Question(
-                text=_("How many messages with the keys {paid} and {lost} will be in q0 then?"),
+                text=_("How many messages with the keys {paid} and {lost} will be in q0 after you resend both?"),
                 kind=Number(_("messages")),
                 right=lambda e: _stored(e, "paid", "lost", since=0),
             ),
             check=_sent_again,
             say=Question(
-                text=_("How often does the page Messages find {paid} in {topic}?"),
+                text=_("How many times does the Messages page find {paid} in {topic}?"),
                 kind=Number(_("times")),
                 right=lambda e: _stored(e, "paid", since=0),
-                again=_("You wrote {given}; search for the key {paid} on the page Messages."),
+                again=_("You wrote {given}; search for the key {paid} on the Messages page."),
             ),
             why=Question(
-                text=_("What keeps {group} from booking {paid} twice?"),
-                kind=Choice(
-                    (
-                        ("key", _("A handler that books each key once.")),
-                        ("timeout", _("A longer timeout of the producer.")),
-                        ("never", _("A producer that never sends again.")),
-                    )
+                text=_("What prevents {group} from booking {paid} twice?"),
+                kind=choice(
+                    key=_("A handler that books each key once."),
+                    timeout=_("A longer timeout of the producer."),
+                    never=_("A producer that never resends."),
                 ),
                 right=lambda e: Truth("key"),
                 again=_(
-                    "A longer timeout waits longer for the same lost answer, and without a retry {lost} would be "
-                    "missing."
+                    "A longer timeout only waits longer for the same lost response, and without a retry {lost} "
+                    "would be missing."
                 ),
             ),
-            hints=(_("One of the two is stored already."),),
+            hints=(_("One of the two messages is already stored."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("cuts both ways", "a cut link is a cut link", BOTH_WAYS, _cuts_both_ways),
-        WrongScript("cuts the way there", "it does not matter which direction is cut", OTHER_WAY, _cuts_the_way_there),
-        WrongScript("sends first", "a failure reaches back to sends that are done", ANSWERED, _sends_first),
-        WrongScript("reads the old end", "what failed is not stored", OLD_END, _reads_the_old_end),
-        WrongScript("does not connect", "every failure has the same cause", NO_CONNECTION, _does_not_connect),
-        WrongScript(
-            "sends one again", "an application can tell which of the two is missing", ONE_ONLY, _sends_one_again
+        SOLUTION.wrong("cuts both ways", "a cut link is a cut link", BOTH_WAYS).at(
+            1, predict=0, do=(_cut(BROKER, CONSOLE, one_way=False), _send("paid")), within_s=15
         ),
-        WrongScript("forgets to heal", "a retry helps by itself", STILL_CUT, _forgets_to_heal),
+        SOLUTION.wrong("cuts the way there", "it does not matter which direction is cut", OTHER_WAY).at(
+            1, do=(_cut(CONSOLE, BROKER), _send("paid")), within_s=15
+        ),
+        SOLUTION.wrong("sends first", "a failure reaches back to sends that are done", ANSWERED).at(
+            1, do=(_send("paid"), wait(2), _cut(BROKER, CONSOLE)), within_s=15
+        ),
+        SOLUTION.wrong("reads the old end", "what failed is not stored", OLD_END).at(
+            1, say=lambda h: h.numbers["before"]
+        ),
+        SOLUTION.wrong("does not connect", "every failure has the same cause", NO_CONNECTION).at(
+            2, do=(HEAL, _cut(CONSOLE, BROKER), _send("lost")), within_s=15
+        ),
+        SOLUTION.wrong("sends one again", "an application can distinguish the two failures", ONE_ONLY).at(
+            3, do=(HEAL, _send("lost")), within_s=PATIENCE_S + 10
+        ),
+        SOLUTION.wrong("forgets to heal", "a retry helps by itself", STILL_CUT).at(
+            3, do=(_send("paid"), _send("lost")), within_s=15
+        ),
     ),
 )

@@ -1,19 +1,16 @@
-"""Lab 14: what an answered send means, with each way to flush and to replicate."""
+"""Lab 14: the guarantee of an answered send with each flush and replication mode."""
 
 from typing import Any
 
 from sandbox.control.actions import (
     Action,
     ChangeBroker,
-    CreateTopic,
     KillBroker,
     PowerCut,
     PromoteSlave,
     SendMessages,
     StartBroker,
-    StartConsumer,
     StopBroker,
-    Subscription,
 )
 from sandbox.journal.events import (
     ActionTaken,
@@ -24,12 +21,15 @@ from sandbox.journal.events import (
     UnflushedLost,
 )
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
 from sandbox.labs.evidence import Evidence, Numbers, Seen, queue_of
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
-from sandbox.labs.measures import sends, stored_by
+from sandbox.labs.evidence_measures import sends, stored_by
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.script_acts import Acts, act, wait
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 BROKER, SLAVE = "broker-a", 1
@@ -49,28 +49,20 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    return (
-        CreateTopic(topic=n["topic"], write_queues=1, read_queues=1, scope=BROKER),
-        StopBroker(broker=BROKER, broker_id=SLAVE),
-    )
+    return (topic(n, 1, scope=BROKER), StopBroker(broker=BROKER, broker_id=SLAVE))
 
 
 def _setting(evidence: Evidence, key: str, before: int) -> str:
-    """As it was set last before an event."""
-    values = [
-        entry.event.changes[key]
-        for entry in evidence.of(BrokerConfigChanged, since=0)
-        if entry.seq < before and key in entry.event.changes
-    ]
+    """Return the last value of a broker setting before an event."""
+    changes = evidence.of(BrokerConfigChanged, since=0)
+    values = [entry.event.changes[key] for entry in changes if entry.seq < before and key in entry.event.changes]
     return str(values[-1]) if values else SETTINGS[key]
 
 
 def _slave_runs(evidence: Evidence, before: int) -> bool:
     moves: list[Seen[Any]] = [*evidence.of(BrokerStarted, since=0), *evidence.of(BrokerStopped, since=0)]
     mine = [
-        entry
-        for entry in sorted(moves)
-        if entry.event.broker == BROKER and entry.event.broker_id == SLAVE and entry.seq < before
+        row for row in sorted(moves) if (row.event.broker, row.event.broker_id) == (BROKER, SLAVE) and row.seq < before
     ]
     return bool(mine) and isinstance(mine[-1].event, BrokerStarted)
 
@@ -81,49 +73,41 @@ def _on_master(evidence: Evidence, sent: Seen[ActionTaken]) -> list[Seen[Message
 
 
 def _cut(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[UnflushedLost]] | Verdict:
-    """The newest send and the power cut after it, or what is missing."""
-    n, sent = evidence.numbers, sends(evidence)
-    if not sent:
-        return Verdict.not_yet(_("Nothing was sent to {topic} yet."), topic=n["topic"])
-    killed = [
-        entry
-        for entry in evidence.of(BrokerStopped, since=sent[-1].seq)
-        if (entry.event.broker, entry.event.broker_id) == (BROKER, 0) and entry.event.how != "power_cut"
-    ]
-    lost = [entry for entry in evidence.of(UnflushedLost, since=sent[-1].seq) if entry.event.broker == BROKER]
+    """Return the newest send and the power cut after it, or a verdict that names the missing part."""
+    if not (sent := sends(evidence)):
+        return Verdict.not_yet(_("No message has been sent to {topic} yet."))
+    stops = evidence.of(BrokerStopped, since=sent[-1].seq, broker=BROKER, broker_id=0)
+    killed = [entry for entry in stops if entry.event.how != "power_cut"]
+    lost = evidence.of(UnflushedLost, since=sent[-1].seq, broker=BROKER)
     if killed and not lost:
-        return Verdict.wrong(KILLED, broker=BROKER, rests_on=[killed[0].seq])
+        return Verdict.wrong(KILLED, rests_on=[killed[0]])
     if not lost:
-        return Verdict.not_yet(_("{broker} still has power."), broker=BROKER)
+        return Verdict.not_yet(_("{broker} is still powered on."))
     if not _on_master(evidence, sent[-1]):
         return Verdict.wrong(
-            _("No message was stored before the cut. Start {broker}, send and cut again."),
-            broker=BROKER,
-            rests_on=[sent[-1].seq, lost[0].seq],
+            _("No message was stored before the power cut. Start {broker}, send again and cut its power again."),
+            rests_on=[sent[-1], lost[0]],
         )
     return sent[-1], lost[0]
 
 
 def _some_are_lost(evidence: Evidence) -> Verdict:
-    cut = _cut(evidence)
-    if isinstance(cut, Verdict):
+    if isinstance(cut := _cut(evidence), Verdict):
         return cut
     sent, lost = cut
     if _setting(evidence, "flush", lost.seq) != "ASYNC_FLUSH":
-        return Verdict.wrong(
-            _("{broker} flushes with SYNC_FLUSH: this step is about ASYNC_FLUSH."), broker=BROKER, rests_on=[lost.seq]
-        )
+        return Verdict.wrong(_("{broker} uses SYNC_FLUSH: this step is about ASYNC_FLUSH."), rests_on=[lost])
     if not lost.event.answered:
-        return Verdict.wrong(FLUSHED, broker=BROKER, rests_on=[sent.seq, lost.seq])
+        return Verdict.wrong(FLUSHED, rests_on=[sent, lost])
     return Verdict.met(
-        _("{answered} messages had their OK, and are gone."),
+        _("{answered} messages were acknowledged with OK, and are lost."),
         answered=lost.event.answered,
-        rests_on=[sent.seq, lost.seq],
+        rests_on=[sent, lost],
     )
 
 
 def _lost(evidence: Evidence) -> Truth:
-    """Answered messages that the master no longer has."""
+    """Return the number of answered messages that the master no longer has."""
     cut = _cut(evidence)
     return Truth(0.0) if isinstance(cut, Verdict) else Truth(float(cut[1].event.answered), (cut[1].seq,))
 
@@ -134,23 +118,22 @@ def _any_lost(evidence: Evidence) -> Truth:
 
 
 def _none_is_lost(evidence: Evidence) -> Verdict:
-    cut = _cut(evidence)
-    if isinstance(cut, Verdict):
+    if isinstance(cut := _cut(evidence), Verdict):
         return cut
     sent, lost = cut
     if _setting(evidence, "flush", sent.seq) != "SYNC_FLUSH":
-        return Verdict.wrong(STILL_ASYNC, broker=BROKER, rests_on=[sent.seq, lost.seq])
+        return Verdict.wrong(STILL_ASYNC, rests_on=[sent, lost])
     stored = [entry for entry in _on_master(evidence, sent) if entry.seq < lost.seq]
     return Verdict.met(
-        _("{stored} messages were stored; of those with an OK {answered} are gone."),
+        _("{stored} messages were stored; {answered} of those with an OK are lost."),
         stored=sum(entry.event.count for entry in stored),
         answered=lost.event.answered,
-        rests_on=[sent.seq, lost.seq],
+        rests_on=[sent, lost],
     )
 
 
 def _gone(evidence: Evidence, sent: Seen[ActionTaken], lost: Seen[UnflushedLost]) -> set[tuple[str, int]]:
-    """Queue and offset of what the master lost with its power, answered or not."""
+    """Return queue and offset of the messages that the master lost in the power cut, answered or not."""
     return {
         (queue_of(entry.event), entry.event.first_offset + number)
         for entry in _on_master(evidence, sent)
@@ -160,9 +143,8 @@ def _gone(evidence: Evidence, sent: Seen[ActionTaken], lost: Seen[UnflushedLost]
 
 
 def _kept(evidence: Evidence) -> Truth:
-    """Lost ones that came to the new group all the same."""
-    cut = _cut(evidence)
-    if isinstance(cut, Verdict):
+    """Return the number of lost messages that the new group received nevertheless."""
+    if isinstance(cut := _cut(evidence), Verdict):
         return Truth(0.0)
     gone = _gone(evidence, *cut)
     rows = {
@@ -174,45 +156,38 @@ def _kept(evidence: Evidence) -> Truth:
 
 
 def _slave_has_them(evidence: Evidence) -> Verdict:
-    n, cut = evidence.numbers, _cut(evidence)
-    if isinstance(cut, Verdict):
+    if isinstance(cut := _cut(evidence), Verdict):
         return cut
     sent, lost = cut
     if _setting(evidence, "flush", sent.seq) != "ASYNC_FLUSH" or (
         _setting(evidence, "replication", sent.seq) != "SYNC_MASTER"
     ):
-        return Verdict.wrong(NOT_SET, broker=BROKER, rests_on=[sent.seq])
+        return Verdict.wrong(NOT_SET, rests_on=[sent])
     if not _slave_runs(evidence, lost.seq):
         return Verdict.wrong(
-            _("The slave of {broker} did not run, so it has nothing. Start both, send and cut again."),
-            broker=BROKER,
-            rests_on=[lost.seq],
+            _(
+                "The slave of {broker} was not running, so it has no messages. Start both, send again and cut "
+                "the power again."
+            ),
+            rests_on=[lost],
         )
     if not lost.event.answered:
-        return Verdict.wrong(FLUSHED, broker=BROKER, rests_on=[sent.seq, lost.seq])
-    promoted = evidence.actions("PromoteSlave", since=lost.seq)
-    if not promoted:
-        back = [
-            entry
-            for entry in evidence.of(BrokerStarted, since=lost.seq)
-            if (entry.event.broker, entry.event.broker_id) == (BROKER, 0)
-        ]
-        if back:
-            return Verdict.wrong(OLD_MASTER, broker=BROKER, rests_on=[lost.seq, back[0].seq])
+        return Verdict.wrong(FLUSHED, rests_on=[sent, lost])
+    if not (promoted := evidence.actions("PromoteSlave", since=lost.seq)):
+        if back := evidence.of(BrokerStarted, since=lost.seq, broker=BROKER, broker_id=0):
+            return Verdict.wrong(OLD_MASTER, rests_on=[lost, back[0]])
         return Verdict.not_yet(_("The slave is not the master yet."))
     kept = _kept(evidence)
     if float(str(kept.value)) < lost.event.answered:
         return Verdict.not_yet(
             _("{group} has {kept} of {answered} messages that the old master lost."),
-            group=n["group"],
             kept=f"{kept.value:g}",
             answered=lost.event.answered,
         )
     return Verdict.met(
         _("The old master lost {answered} messages with an OK, and {group} read them from the slave."),
         answered=lost.event.answered,
-        group=n["group"],
-        rests_on=[sent.seq, lost.seq, promoted[0].seq, *kept.rests_on],
+        rests_on=[sent, lost, promoted[0], *kept.rests_on],
     )
 
 
@@ -222,116 +197,76 @@ def _in_the_end(evidence: Evidence) -> Truth:
     return Truth("some" if missing else "none", (*lost.rests_on, *kept.rests_on))
 
 
-def _send(hands: Hands, *, cut: bool = True, after_s: float = 2.0) -> None:
-    n = hands.numbers
-    hands.act(SendMessages(topic=n["topic"], count=n["count"], rate_per_s=n["rate"], body_bytes=BODY_BYTES))
-    hands.wait(after_s)
-    hands.act(PowerCut(broker=BROKER) if cut else KillBroker(broker=BROKER))
+SEND = act(lambda n: SendMessages(topic=n["topic"], count=n["count"], rate_per_s=n["rate"], body_bytes=BODY_BYTES))
+CUT = act(lambda n: PowerCut(broker=BROKER))
+START = act(lambda n: StartBroker(broker=BROKER))
+
+
+def _set(**changes: str) -> Acts:
+    return act(lambda n: ChangeBroker(broker=BROKER, changes=changes))
+
+
+def _replicate(**changes: str) -> Acts:
+    start_slave = act(lambda n: StartBroker(broker=BROKER, broker_id=SLAVE))
+    return START, start_slave, _set(flush="ASYNC_FLUSH", **changes), wait(15), SEND, wait(2), CUT, _see_loss
+
+
+def _see_loss(hands: Hands) -> None:
     hands.see(10)
 
 
-def _start(hands: Hands, **changes: str) -> None:
-    hands.act(StartBroker(broker=BROKER))
-    if changes:
-        hands.act(ChangeBroker(broker=BROKER, changes=changes))
-    hands.wait(12)
+def _answered(hands: Hands) -> float:
+    return hands.evidence.of(UnflushedLost)[-1].event.answered
 
 
-def _first(hands: Hands) -> None:
-    hands.wait(2)
-    hands.predict("some")
-    _send(hands)
-    hands.say(hands.evidence.of(UnflushedLost)[-1].event.answered)
-    hands.why("memory")
-    hands.predict("none")
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    _start(hands, flush="SYNC_FLUSH")
-    _send(hands)
-    hands.say(hands.evidence.of(UnflushedLost)[-1].event.answered)
-    hands.why("disk")
-    hands.predict("none")
-    hands.act(StartBroker(broker=BROKER))
-
-
-def _replicate(hands: Hands, **changes: str) -> None:
-    _second(hands)
-    hands.act(StartBroker(broker=BROKER, broker_id=SLAVE))
-    hands.act(ChangeBroker(broker=BROKER, changes={"flush": "ASYNC_FLUSH", **changes}))
-    hands.wait(15)
-    _send(hands)
-
-
-def _solve(hands: Hands) -> None:
-    _replicate(hands, replication="SYNC_MASTER")
-    n = hands.numbers
-    hands.act(PromoteSlave(broker=BROKER, broker_id=SLAVE))
-    hands.act(
-        StartConsumer(
-            group=n["group"],
-            subscriptions=(Subscription(n["topic"]),),
-            from_where="CONSUME_FROM_FIRST_OFFSET",
-            work_ms=(5, 10),
-        )
-    )
-    hands.see(120)
-    hands.say(hands.evidence.of(UnflushedLost)[-1].event.answered)
-    hands.why("both")
-
-
-def _kills(hands: Hands) -> None:
-    hands.wait(2)
-    hands.predict("some")
-    _send(hands, cut=False)
-
-
-def _cuts_late(hands: Hands) -> None:
-    hands.wait(2)
-    hands.predict("some")
-    _send(hands, after_s=30)
-
-
-def _changes_nothing(hands: Hands) -> None:
-    _first(hands)
-    _start(hands)
-    _send(hands)
-
-
-def _keeps_async_replication(hands: Hands) -> None:
-    _replicate(hands)
-
-
-def _starts_the_old_master(hands: Hands) -> None:
-    _replicate(hands, replication="SYNC_MASTER")
-    hands.act(StartBroker(broker=BROKER))
-    hands.see(10)
+SOLUTION = Solution(
+    SolvedStep(before=wait(2), predict="some", do=(SEND, wait(2), CUT), within_s=10, say=_answered, why="memory"),
+    SolvedStep(
+        predict="none",
+        do=(START, _set(flush="SYNC_FLUSH"), wait(12), SEND, wait(2), CUT),
+        within_s=10,
+        say=_answered,
+        why="disk",
+    ),
+    SolvedStep(
+        predict="none",
+        do=(
+            _replicate(replication="SYNC_MASTER"),
+            act(lambda n: PromoteSlave(broker=BROKER, broker_id=SLAVE)),
+            act(lambda n: member(n, from_where="CONSUME_FROM_FIRST_OFFSET", work_ms=(5, 10))),
+        ),
+        within_s=120,
+        say=_answered,
+        why="both",
+    ),
+)
 
 
 KILLED = _(
-    "The process of {broker} ended, and its machine did not: the page cache outlives a process. Start it, send "
-    "again and cut its power."
+    "The process of {broker} ended, but its machine kept running, and the page cache outlives a process. Start "
+    "{broker}, send again and cut its power."
 )
 FLUSHED = _(
-    "All of it was on disk: {broker} flushes within 10 s. Start it again, send once more, and cut its power "
-    "within a few seconds."
+    "Every message was on disk: {broker} flushes within 10 s. Start it, send again, and cut its power within a "
+    "few seconds."
 )
-STILL_ASYNC = _("{broker} flushes with ASYNC_FLUSH still. Start it, set SYNC_FLUSH, send and cut again.")
-NOT_SET = _("The OK did not wait for the slave. Start {broker}, set ASYNC_FLUSH and SYNC_MASTER, send and cut again.")
+STILL_ASYNC = _("{broker} still uses ASYNC_FLUSH. Start it, set SYNC_FLUSH, send and cut the power again.")
+NOT_SET = _(
+    "The OK did not wait for the slave. Start {broker}, set ASYNC_FLUSH and SYNC_MASTER, send and cut the power again."
+)
 OLD_MASTER = _(
-    "The old master of {broker} is back with what its disk has, and the slave has more. Cut its power again "
-    "and make the slave the master."
+    "The old master of {broker} is running again with the data on its disk, but the slave has more. Cut its "
+    "power again and make the slave the master."
 )
-NO_MACHINE = _("A disk that is flushed is no help when the machine does not come back.")
+NO_MACHINE = _("Data flushed to a disk is lost if the machine never returns.")
 
 FLUSH_AND_REPLICATE = Lab(
     slug="flush-and-replicate",
     number="14",
     minutes=12,
     template="replicas",
-    title=_("What an OK is worth"),
-    goal=_("Which messages with an OK are gone after a power cut, by flush and by replication."),
+    title=_("Durability of an acknowledged message"),
+    goal=_("Which messages with an OK are lost after a power cut, by flush mode and replication mode."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset(
@@ -348,64 +283,63 @@ FLUSH_AND_REPLICATE = Lab(
     ),
     steps=(
         Step(
-            title=_("ASYNC_FLUSH, no slave"),
+            title=_("ASYNC_FLUSH without slave"),
             do=_(
-                "The slave is stopped. Send {count} messages to {topic} at {rate} per second, and cut the power of "
-                "{broker} some 2 seconds later (Topology)."
+                "The slave is stopped. Send {count} messages to {topic} at {rate} per second. About 2 seconds "
+                "later, cut the power of {broker} (Topology)."
             ),
-            watch=_('How far the log is flushed, on the page Store; then "lost" in the journal.'),
+            watch=_('The flushed position of the log, on the Store page; then "lost" in the journal.'),
             mark="journal",
             predict=Question(
-                text=_("Will messages be lost for which the producer had an OK?"),
-                kind=Choice((("none", _("none")), ("some", _("some")))),
+                text=_("Will messages be lost for which the producer received an OK?"),
+                kind=choice(none=_("none"), some=_("some")),
                 right=_any_lost,
             ),
             check=_some_are_lost,
             say=Question(
-                text=_("How many messages with an OK are gone?"),
+                text=_("How many messages with an OK are lost?"),
                 kind=Number(_("messages")),
                 right=_lost,
                 again=_('You wrote {given}; read "lost" in the journal again.'),
             ),
             why=Question(
-                text=_("Where were they when the OK was sent?"),
-                kind=Choice(
-                    (
-                        ("memory", _("in the page cache of the machine")),
-                        ("disk", _("on its disk")),
-                        ("producer", _("with the producer")),
-                    )
+                text=_("Where were the lost messages when the OK was sent?"),
+                kind=choice(
+                    memory=_("in the page cache of the machine"),
+                    disk=_("on the disk of the machine"),
+                    producer=_("on the producer"),
                 ),
                 right=lambda e: Truth("memory"),
-                again=_("What was on disk is there again when {broker} starts."),
+                again=_("Messages on the disk are available again when {broker} starts."),
             ),
             hints=(_("With ASYNC_FLUSH the OK does not wait for the disk."),),
         ),
         Step(
             title=_("SYNC_FLUSH"),
-            do=_("Start {broker}, set SYNC_FLUSH, wait some 10 seconds, then send {count} messages and cut again."),
-            watch=_('How far the log is flushed, on the page Store; then "lost" in the journal.'),
+            do=_(
+                "Start {broker}, set SYNC_FLUSH, and wait about 10 seconds. Then send {count} messages and cut "
+                "the power again."
+            ),
+            watch=_('The flushed position of the log, on the Store page; then "lost" in the journal.'),
             mark="journal",
             predict=Question(
-                text=_("Will messages be lost for which the producer had an OK?"),
-                kind=Choice((("none", _("none")), ("some", _("some")))),
+                text=_("Will messages be lost for which the producer received an OK?"),
+                kind=choice(none=_("none"), some=_("some")),
                 right=_any_lost,
             ),
             check=_none_is_lost,
             say=Question(
-                text=_("How many messages with an OK are gone?"),
+                text=_("How many messages with an OK are lost?"),
                 kind=Number(_("messages")),
                 right=_lost,
                 again=_('You wrote {given}; read "lost" in the journal again.'),
             ),
             why=Question(
-                text=_("For what did each OK wait?"),
-                kind=Choice(
-                    (
-                        ("disk", _("until its message was on disk")),
-                        ("slave", _("until a slave had it")),
-                        ("second", _("for one second")),
-                    )
+                text=_("What did each OK wait for?"),
+                kind=choice(
+                    disk=_("for its message to be on disk"),
+                    slave=_("for a slave to receive the message"),
+                    second=_("for one second"),
                 ),
                 right=lambda e: Truth("disk"),
                 again=_("The slave is stopped."),
@@ -415,15 +349,15 @@ FLUSH_AND_REPLICATE = Lab(
         Step(
             title=_("SYNC_MASTER"),
             do=_(
-                "Start {broker} and its slave, set ASYNC_FLUSH and SYNC_MASTER, and wait some 10 seconds. Send "
-                "{count} messages, cut the power of the master, make the slave the master, and start a consumer of "
-                "{group} that begins at FIRST."
+                "Start {broker} and its slave, set ASYNC_FLUSH and SYNC_MASTER, and wait about 10 seconds. Send "
+                "{count} messages, cut the power of the master, and make the slave the master. Then start a "
+                "consumer of {group} that begins at FIRST."
             ),
-            watch=_('"lost" in the journal, then what {group} is given.'),
+            watch=_('"lost" in the journal, then the messages that {group} receives.'),
             mark="journal",
             predict=Question(
                 text=_("Will messages with an OK be missing in the end?"),
-                kind=Choice((("none", _("none")), ("some", _("some")))),
+                kind=choice(none=_("none"), some=_("some")),
                 right=_in_the_end,
             ),
             check=_slave_has_them,
@@ -434,27 +368,33 @@ FLUSH_AND_REPLICATE = Lab(
                 again=_('You wrote {given}; read "lost" in the journal again.'),
             ),
             why=Question(
-                text=_("A machine loses its power and never starts again. With what is every OK kept?"),
-                kind=Choice(
-                    (
-                        ("both", _("with SYNC_MASTER, however it flushes")),
-                        ("flush", _("with SYNC_FLUSH, however it replicates")),
-                        ("any", _("with either")),
-                    )
+                text=_("A machine loses power and never starts again. Which setting keeps every message with an OK?"),
+                kind=choice(
+                    both=_("SYNC_MASTER, with any flush mode"),
+                    flush=_("SYNC_FLUSH, with any replication mode"),
+                    any=_("either of them"),
                 ),
                 right=lambda e: Truth("both"),
-                again=_("Only what another machine has is left then."),
+                again=_("If the machine never starts again, only data on another machine remains."),
                 misreadings=(Misreading(NO_MACHINE, chosen("flush")),),
             ),
-            hints=(_("A slave that has just connected is silent for 5 s: only then does it follow."),),
+            hints=(_("A slave that has just connected receives nothing for 5 s; then replication starts."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("kills", "a killed process loses messages", KILLED, _kills),
-        WrongScript("cuts late", "asynchronous means never", FLUSHED, _cuts_late),
-        WrongScript("changes nothing", "an OK means on disk", STILL_ASYNC, _changes_nothing),
-        WrongScript("async replication", "a slave that runs has everything", NOT_SET, _keeps_async_replication),
-        WrongScript("old master", "the old master has what the slave has", OLD_MASTER, _starts_the_old_master),
+        SOLUTION.wrong("kills", "a killed process loses messages", KILLED).at(
+            1, do=(SEND, wait(2), act(lambda n: KillBroker(broker=BROKER)))
+        ),
+        SOLUTION.wrong("cuts late", "asynchronous means never flushed", FLUSHED).at(1, do=(SEND, wait(30), CUT)),
+        SOLUTION.wrong("changes nothing", "an OK means on disk", STILL_ASYNC).at(
+            2, do=(START, wait(12), SEND, wait(2), CUT)
+        ),
+        SOLUTION.wrong("async replication", "a running slave has every message", NOT_SET).at(
+            3, do=_replicate(), within_s=0
+        ),
+        SOLUTION.wrong("old master", "the old master has everything that the slave has", OLD_MASTER).at(
+            3, do=(_replicate(replication="SYNC_MASTER"), START), within_s=10
+        ),
     ),
 )

@@ -1,23 +1,20 @@
-"""Lab N6: a hot queue."""
+"""Lab N6: a hot queue, which receives most messages because of the keys."""
 
 from collections import Counter
+from typing import Any
 
-from sandbox.control.actions import (
-    Action,
-    ChangeActor,
-    CreateTopic,
-    StartConsumer,
-    StartProducer,
-    StopActor,
-    Subscription,
-)
+from sandbox.control.actions import Action, ChangeActor, StartConsumer, StartProducer
 from sandbox.journal.events import MessagesStored
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
+from sandbox.labs.board import board, header
 from sandbox.labs.evidence import Evidence, Numbers, queue_of
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Choice, Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.script_acts import Acts, act, stop
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 QUEUES = 4
@@ -47,23 +44,17 @@ def _keys(n: Numbers) -> tuple[str, ...]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=QUEUES, read_queues=QUEUES),
-        StartConsumer(
-            group=n["group"],
-            subscriptions=(Subscription(n["topic"]),),
-            copies=n["members"],
-            listener="orderly",
-            work_ms=(WORK_MS, WORK_MS),
-        ),
+        topic(n, QUEUES),
+        member(n, copies=n["members"], listener="orderly", work_ms=(WORK_MS, WORK_MS)),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=0, keys=_keys(n), selector="hash"),
     )
 
 
 def _shares(evidence: Evidence, from_ms: int) -> Counter[str]:
-    """Messages stored in each queue from that moment on."""
+    """Return the number of messages stored in each queue from `from_ms` on."""
     counted: Counter[str] = Counter()
-    for entry in evidence.of(MessagesStored):
-        if entry.event.topic == evidence.numbers["topic"] and entry.at_ms >= from_ms:
+    for entry in evidence.of(MessagesStored, topic=evidence.numbers["topic"]):
+        if entry.at_ms >= from_ms:
             counted[queue_of(entry.event)] += entry.event.count
     return counted
 
@@ -74,26 +65,20 @@ def _hottest_percent(evidence: Evidence, from_ms: int) -> float:
 
 
 def _sending_from(evidence: Evidence) -> int | None:
-    """When shop was made to send."""
-    changes = [
-        entry
-        for entry in evidence.actions("ChangeActor")
-        if entry.event.fields["actor"] == "shop" and entry.event.fields["rate_per_s"]
-    ]
+    """Return the time at which the producer `shop` was set to send, in ms, or None."""
+    changes = [entry for entry in evidence.actions("ChangeActor", actor="shop") if entry.event.fields["rate_per_s"]]
     return changes[0].at_ms if changes else None
 
 
 def _is_hot(evidence: Evidence) -> Verdict:
-    from_ms = _sending_from(evidence)
-    if from_ms is None:
-        return Verdict.not_yet(_("shop does not send yet."))
-    passed_s = (evidence.now_ms - from_ms) // 1000
-    if passed_s < WATCH_S:
+    if (from_ms := _sending_from(evidence)) is None:
+        return Verdict.not_yet(_("shop is not sending yet."))
+    if (passed_s := evidence.passed_s(from_ms)) < WATCH_S:
         return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=WATCH_S)
     return Verdict.met(
         _("The hottest queue gets {percent} % of the messages."),
         percent=round(_hottest_percent(evidence, from_ms)),
-        rests_on=[entry.seq for entry in evidence.of(MessagesStored)[:1]],
+        rests_on=evidence.of(MessagesStored)[:1],
     )
 
 
@@ -114,45 +99,37 @@ def _all_have_one(evidence: Evidence) -> Verdict:
     if len(assigned) < n["more"] or any(len(entry.event.queues) != 1 for entry in assigned.values()):
         return Verdict.not_yet(_("The group has {now} of {members} members."), now=len(assigned), members=n["more"])
     since_ms = max(entry.at_ms for entry in assigned.values() if entry.event.added or entry.event.dropped)
-    held_s = (evidence.now_ms - since_ms) // 1000
-    if held_s < WATCH_S:
+    if (held_s := evidence.passed_s(since_ms)) < WATCH_S:
         return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=held_s, wait_s=WATCH_S)
     return Verdict.met(
-        _("Every queue has a member of its own, and the lag grows on: {lag}."),
+        _("Each queue has its own member, but the lag keeps growing: {lag}."),
         lag=evidence.lag(n["group"], n["topic"]),
-        rests_on=[entry.seq for entry in assigned.values()],
+        rests_on=assigned.values(),
     )
 
 
 def _is_silent(evidence: Evidence) -> bool:
-    rates = [
-        entry.event.fields["rate_per_s"]
-        for entry in evidence.actions("ChangeActor")
-        if entry.event.fields["actor"] == "shop"
-    ]
+    rates = [entry.event.fields["rate_per_s"] for entry in evidence.actions("ChangeActor", actor="shop")]
     return bool(rates) and rates[-1] == 0
 
 
 def _is_even(evidence: Evidence) -> Verdict:
-    started = evidence.actions("StartProducer")
-    if not started:
+    if not (started := evidence.actions("StartProducer")):
         if evidence.actions("StartConsumer"):
             return Verdict.wrong(FIFTH)
-        return Verdict.not_yet(_("No producer with another key was started yet."))
+        return Verdict.not_yet(_("No producer with another key has been started yet."))
     newest = started[-1]
-    fields = newest.event.fields
     from_ms = newest.at_ms + 2_000
-    percent = _hottest_percent(evidence, from_ms)
-    passed_s = (evidence.now_ms - from_ms) // 1000
-    if passed_s < WATCH_S / 2:
+    percent = round(hot := _hottest_percent(evidence, from_ms))
+    if (passed_s := evidence.passed_s(from_ms)) < WATCH_S / 2:
         return Verdict.not_yet(
             _("{passed_s} of {wait_s} seconds have passed."), passed_s=max(0, passed_s), wait_s=WATCH_S // 2
         )
-    if percent > EVEN_PERCENT:
+    if hot > EVEN_PERCENT:
         if not evidence.actions("StopActor") and not _is_silent(evidence):
-            return Verdict.wrong(OLD_KEY, percent=round(percent), rests_on=[newest.seq])
-        return Verdict.wrong(SAME_KEY, key=fields["key"], percent=round(percent), rests_on=[newest.seq])
-    return Verdict.met(_("The hottest queue gets {percent} % now."), percent=round(percent), rests_on=[newest.seq])
+            return Verdict.wrong(OLD_KEY, percent=percent, rests_on=[newest])
+        return Verdict.wrong(SAME_KEY, key=newest.event.fields["key"], percent=percent, rests_on=[newest])
+    return Verdict.met(_("The hottest queue now receives {percent} %."), percent=percent, rests_on=[newest])
 
 
 def _even_share(evidence: Evidence) -> Truth:
@@ -160,90 +137,62 @@ def _even_share(evidence: Evidence) -> Truth:
     return Truth(_hottest_percent(evidence, started[-1].at_ms + 2_000) if started else 0.0)
 
 
-def _lag(evidence: Evidence) -> Truth:
-    return Truth(float(evidence.lag(evidence.numbers["group"], evidence.numbers["topic"])))
+def _start_another(key: str, rate: float | None = None) -> Acts:
+    """Return the script that starts a second producer with another key or rate."""
+    fields: dict[str, Any] = {"actor": "shop-2", "selector": "hash"}
+    return act(lambda n: StartProducer(topic=n["topic"], rate_per_s=rate or n["rate"], key=n.get(key, key), **fields))
 
 
-def _first(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict(n["of_ten"] * 10 + 10)
-    hands.act(ChangeActor(actor="shop", rate_per_s=n["rate"]))
-    hands.see(80)
+def _longest(hands: Hands) -> str:
+    rows = board(hands)["queues"]
+    return "q" + str(max(rows, key=lambda row: int(rows[row]["max"]))).rpartition(":")[2]
 
 
-def _second(hands: Hands) -> None:
-    _first(hands)
-    n = hands.numbers
-    rows = hands.read(f"board/{n['group']}/{n['topic']}")["queues"]
-    hands.say("q" + max(rows, key=lambda row: int(rows[row]["max"])).rpartition(":")[2])
-    hands.why("key")
-    hands.predict("grows")
-    hands.act(StartConsumer(group=n["group"], copies=n["more"] - n["members"]))
-    hands.see(120)
-
-
-def _third(hands: Hands) -> None:
-    _second(hands)
-    n = hands.numbers
-    hands.say(float(hands.read(f"board/{n['group']}/{n['topic']}")["header"]["lag"]))
-    hands.why("one_at_a_time")
-    hands.predict(25)
-
-
-def _solve(hands: Hands) -> None:
-    _third(hands)
-    n = hands.numbers
-    hands.act(ChangeActor(actor="shop", rate_per_s=0))
-    hands.act(StartProducer(actor="shop-2", topic=n["topic"], rate_per_s=n["rate"], key="order-{n}", selector="hash"))
-    hands.see(60)
-    hands.say("even")
-    hands.why("order")
-
-
-def _old_key_too(hands: Hands) -> None:
-    _third(hands)
-    n = hands.numbers
-    hands.act(StartProducer(actor="shop-2", topic=n["topic"], rate_per_s=2, key="order-{n}", selector="hash"))
-    hands.see(40)
-
-
-def _same_key(hands: Hands) -> None:
-    _third(hands)
-    n = hands.numbers
-    hands.act(StopActor(actor="shop"))
-    hands.act(StartProducer(actor="shop-2", topic=n["topic"], rate_per_s=n["rate"], key=n["big"], selector="hash"))
-    hands.see(40)
-
-
-def _one_more_member(hands: Hands) -> None:
-    _third(hands)
-    hands.act(StartConsumer(group=hands.numbers["group"], copies=1))
-    hands.see(20)
-
-
-def _blames_the_member(hands: Hands) -> None:
-    _first(hands)
-    hands.say(str(_hottest(hands.evidence).value))
-    hands.why("member")
+SOLUTION = Solution(
+    SolvedStep(
+        predict=lambda h: h.numbers["of_ten"] * 10 + 10,
+        do=act(lambda n: ChangeActor(actor="shop", rate_per_s=n["rate"])),
+        within_s=80,
+        say=_longest,
+        why="key",
+    ),
+    SolvedStep(
+        predict="grows",
+        do=act(lambda n: StartConsumer(group=n["group"], copies=n["more"] - n["members"])),
+        within_s=120,
+        say=lambda h: header(h, "lag"),
+        why="one_at_a_time",
+    ),
+    SolvedStep(
+        predict=25,
+        do=(act(lambda n: ChangeActor(actor="shop", rate_per_s=0)), _start_another("order-{n}")),
+        within_s=60,
+        say="even",
+        why="order",
+    ),
+)
 
 
 MEMBER = _(
-    "Its member is not slow: it takes as long for a message as the other. Compare how much comes into each queue."
+    "The member of the hot queue is not slow: it takes as long for a message as the other members do. Compare "
+    "how many messages enter each queue."
 )
-FIFTH = _("Each queue has its member already: a fifth one has nothing to read. Change the key.")
+FIFTH = _("Each queue already has its member: a fifth member would have no queue. Change the key.")
 OLD_KEY = _("shop still sends with its old key; stop it. The hottest queue gets {percent} %.")
 SAME_KEY = _(
-    "With the key {key} the hottest queue still gets {percent} %: choose one that differs from message to message."
+    "With the key {key} the hottest queue still receives {percent} %: choose a key that differs for each message."
 )
 
-WHICH = Choice((*((f"q{number}", f"q{number}") for number in range(QUEUES)), ("even", _("All get about the same."))))
+WHICH = Choice(
+    (*((f"q{number}", f"q{number}") for number in range(QUEUES)), ("even", _("All queues receive about the same.")))
+)
 
 HOT_QUEUE = Lab(
     slug="hot-queue",
     number="N6",
     minutes=10,
     title=_("A hot queue"),
-    goal=_("Why one queue lags while the others are idle, and what does not help."),
+    goal=_("Why one queue lags while the others are idle, and which fixes do not help."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"ChangeActor", "StartConsumer", "StartProducer", "StopActor"}),
@@ -252,35 +201,32 @@ HOT_QUEUE = Lab(
             title=_("A big customer"),
             rate=4,
             do=_(
-                "Of ten messages, about {of_ten} have the key {big}, and the key chooses the queue. Let shop send "
-                "{rate} "
-                "messages a second, and watch for 40 seconds."
+                "About {of_ten} of ten messages have the key {big}, and the key selects the queue. Make shop "
+                "send {rate} messages a second, and watch for 40 seconds."
             ),
             watch=_("The lag of each queue."),
             mark="lanes",
             predict=Question(
-                text=_("What share of the messages will the hottest queue get?"),
+                text=_("What share of the messages will the hottest queue receive?"),
                 kind=Number("%", within=12),
                 right=_hot_share,
             ),
             check=_is_hot,
             say=Question(
-                text=_("Which queue gets the most?"),
+                text=_("Which queue receives the most?"),
                 kind=WHICH,
                 right=_hottest,
                 again=_("Compare the newest offsets of the queues again: one is far ahead."),
             ),
             why=Question(
-                text=_("Why this one?"),
-                kind=Choice(
-                    (
-                        ("key", _("All messages of a key go to one queue, and {big} sends most.")),
-                        ("member", _("Its member is slower than the other.")),
-                        ("first", _("The first queue is always filled first.")),
-                    )
+                text=_("Why does this queue receive the most?"),
+                kind=choice(
+                    key=_("All messages with one key go to one queue, and {big} sends the most."),
+                    member=_("Its member is slower than the others."),
+                    first=_("The first queue always fills first."),
                 ),
                 right=lambda e: Truth("key"),
-                again=_("Another seed has another hot queue: it follows from the key."),
+                again=_("Another seed gives another hot queue: the hot queue follows from the key."),
                 misreadings=(Misreading(MEMBER, chosen("member")),),
             ),
             hints=(_("The queue is the hash of the key, modulo the number of queues."),),
@@ -288,41 +234,41 @@ HOT_QUEUE = Lab(
         Step(
             title=_("More members"),
             rate=4,
-            do=_("Start members of {group} until each queue has one of its own: {more} in all. Watch for 40 seconds."),
+            do=_(
+                "Start members of {group} until each queue has its own member: {more} in total. Watch for 40 seconds."
+            ),
             watch=_("The lag of the hot queue."),
             mark="header:lag",
             predict=Question(
-                text=_("What will the lag do with {more} members?"),
-                kind=Choice((("shrinks", _("It shrinks: twice as many work.")), ("grows", _("It goes on growing.")))),
+                text=_("How will the lag change with {more} members?"),
+                kind=choice(shrinks=_("It shrinks: twice as many members work."), grows=_("It keeps growing.")),
                 right=lambda e: Truth("grows"),
             ),
             check=_all_have_one,
             say=Question(
                 text=_("Read the lag of the group now."),
                 kind=Number(_("messages"), share=0.1, within=10),
-                right=_lag,
+                right=lambda e: Truth(float(e.lag(e.numbers["group"], e.numbers["topic"]))),
                 again=_("You wrote {given}; read the number under Lag again."),
             ),
             why=Question(
-                text=_("Why did they not help?"),
-                kind=Choice(
-                    (
-                        ("one_at_a_time", _("The hot queue still has one reader, one message at a time.")),
-                        ("late", _("They came too late for the old messages.")),
-                        ("network", _("The broker cannot send faster.")),
-                    )
+                text=_("Why did the new members not help?"),
+                kind=choice(
+                    one_at_a_time=_("The hot queue still has one reader, which processes one message at a time."),
+                    late=_("They started too late for the old messages."),
+                    network=_("The broker cannot deliver faster."),
                 ),
                 right=lambda e: Truth("one_at_a_time"),
                 again=_("The other members are idle: look at their queues."),
             ),
-            hints=(_("{work_ms} ms a message: how many a second can one reader do?"),),
+            hints=(_("{work_ms} ms for a message: how many can one reader process a second?"),),
         ),
         Step(
             title=_("Another key"),
             rate=4,
             do=_(
-                "Set the rate of shop to 0. Start another producer of {topic}, {rate} messages a second by hash, with "
-                "a key that differs from message to message, such as order-{{n}}. Watch for 20 seconds."
+                "Set the rate of shop to 0. Start another producer of {topic} that sends {rate} messages a "
+                "second by hash. Its key must differ for each message, such as order-{{n}}. Watch for 20 seconds."
             ),
             watch=_("The newest offsets of all queues."),
             mark="lanes",
@@ -331,19 +277,17 @@ HOT_QUEUE = Lab(
             ),
             check=_is_even,
             say=Question(
-                text=_("Which queue gets the most of the new messages?"),
+                text=_("Which queue receives the most new messages?"),
                 kind=WHICH,
                 right=lambda e: Truth("even"),
-                again=_("Compare how fast the newest offsets rise: {given} is not ahead any more."),
+                again=_("Compare how fast the newest offsets rise: {given} is no longer ahead."),
             ),
             why=Question(
-                text=_("What is the price?"),
-                kind=Choice(
-                    (
-                        ("order", _("Messages of one customer are no longer in order.")),
-                        ("none", _("None.")),
-                        ("slower", _("Sending becomes slower.")),
-                    )
+                text=_("What is the price of this change?"),
+                kind=choice(
+                    order=_("Messages of one customer are no longer ordered."),
+                    none=_("None."),
+                    slower=_("Sending becomes slower."),
                 ),
                 right=lambda e: Truth("order"),
                 again=_("Two messages of {big} are in different queues now: what does that mean for their order?"),
@@ -351,11 +295,17 @@ HOT_QUEUE = Lab(
             hints=(_("An order number instead of a customer."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("blames the member", "the reader is slow", MEMBER, _blames_the_member),
-        WrongScript("one more member", "more members always help", FIFTH, _one_more_member),
-        WrongScript("old key too", "a second producer is enough", OLD_KEY, _old_key_too),
-        WrongScript("same key", "another producer is another key", SAME_KEY, _same_key),
+        SOLUTION.wrong("blames the member", "the reader is slow", MEMBER).at(1, why="member"),
+        SOLUTION.wrong("one more member", "more members always help", FIFTH).at(
+            3, do=act(lambda n: StartConsumer(group=n["group"], copies=1)), within_s=20
+        ),
+        SOLUTION.wrong("old key too", "a second producer is enough", OLD_KEY).at(
+            3, do=_start_another("order-{n}", 2), within_s=40
+        ),
+        SOLUTION.wrong("same key", "another producer is another key", SAME_KEY).at(
+            3, do=(stop("shop"), _start_another("big")), within_s=40
+        ),
     ),
 )

@@ -1,23 +1,18 @@
-"""Lab N5: duplicates are normal, effects need not be."""
+"""Lab N5: duplicates are normal, their effects can be avoided."""
 
-from sandbox.control.actions import (
-    Action,
-    ChangeActor,
-    CrashActor,
-    CreateTopic,
-    RestartActor,
-    SendMessages,
-    StartConsumer,
-    Subscription,
-)
+from sandbox.control.actions import Action, ChangeActor
 from sandbox.journal.events import ActionTaken, CrashRepeated
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
-from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
-from sandbox.labs.measures import unfinished
+from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, first, last
+from sandbox.labs.evidence_measures import unfinished
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.script_acts import Acts, act, crash, restart, send, wait
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
+from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
 
 INSERT, UPSERT = "insert", "upsert"  # labels of handlers: a row for each message, a row for each key
@@ -36,29 +31,20 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    topics = (Subscription(n["topic"]),)
     return (
-        CreateTopic(topic=n["topic"], write_queues=4, read_queues=4),
-        *(
-            StartConsumer(
-                actor=n[label], group=n["group"], subscriptions=topics, threads=2, work_ms=(n["work_ms"], n["work_ms"])
-            )
-            for label in ("one", "other")
-        ),
+        topic(n, 4),
+        *(member(n, actor=n[label], threads=2, work_ms=(n["work_ms"], n["work_ms"])) for label in ("one", "other")),
         *(ChangeActor(actor=n[label], handler=INSERT) for label in ("one", "other")),
     )
 
 
 def _burst(evidence: Evidence) -> Seen[ActionTaken] | None:
-    bursts = [
-        entry for entry in evidence.actions("SendMessages") if entry.event.fields["topic"] == evidence.numbers["topic"]
-    ]
-    return bursts[0] if bursts else None
+    return first(evidence.actions("SendMessages", topic=evidence.numbers["topic"]))
 
 
 def _rows(evidence: Evidence) -> tuple[list[Delivery], int, int]:
-    """Successes of the step's burst, the rows that their handlers made, and the distinct messages among them."""
-    done = [row for row in evidence.deliveries_of(evidence.numbers["group"]) if row.outcome == "SUCCESS"]
+    """Return the successes of the step's burst, and the counts of inserted rows and of distinct messages."""
+    done = evidence.deliveries_of(evidence.numbers["group"], outcome="SUCCESS")
     inserted = sum(row.handler != UPSERT for row in done)
     upserted = {row.key for row in done if row.handler == UPSERT}
     return done, inserted + len(upserted), len({row.key for row in done})
@@ -66,41 +52,29 @@ def _rows(evidence: Evidence) -> tuple[list[Delivery], int, int]:
 
 def _crash(evidence: Evidence) -> Seen[ActionTaken] | None:
     burst = _burst(evidence)
-    crashes = [] if burst is None else evidence.actions("CrashActor", since=burst.seq)
-    return crashes[0] if crashes else None
+    return first([] if burst is None else evidence.actions("CrashActor", since=burst.seq))
 
 
 def _repeated(evidence: Evidence) -> Seen[CrashRepeated] | None:
-    repeats = [entry for entry in evidence.of(CrashRepeated) if entry.event.group == evidence.numbers["group"]]
-    return repeats[-1] if repeats else None
+    return last(evidence.of(CrashRepeated, group=evidence.numbers["group"]))
 
 
 def _after_the_crash(evidence: Evidence) -> Verdict | None:
-    """Return the part of burst, crash and repetition that is still missing; None: nothing is missing."""
+    """Return a verdict on the part of burst, crash and repetition that is still missing; None if all are there."""
     n = evidence.numbers
     if _burst(evidence) is None:
-        return Verdict.not_yet(_("No burst was sent yet."))
-    crash = _crash(evidence)
-    if crash is None:
-        return Verdict.not_yet(_("No member was crashed yet."))
+        return Verdict.not_yet(_("No burst has been sent yet."))
+    if (crash := _crash(evidence)) is None:
+        return Verdict.not_yet(_("No member has crashed yet."))
     done, _made, keys = _rows(evidence)
-    passed_s = (evidence.now_ms - crash.at_ms) // 1000
-    if unfinished(evidence, n["group"], evidence.queues_of(n["topic"])) or _repeated(evidence) is None:
-        if passed_s < PATIENCE_S:
-            return Verdict.not_yet(_("Repetitions are being counted."))
-        return _nothing_twice(crash)
-    if len(done) == keys:
-        return _nothing_twice(crash)
-    return None
-
-
-def _nothing_twice(crash: Seen[ActionTaken]) -> Verdict:
-    return Verdict.wrong(LATE, rests_on=[crash.seq])
+    is_open = unfinished(evidence, n["group"], evidence.queues_of(n["topic"])) or _repeated(evidence) is None
+    if is_open and evidence.passed_s(crash.at_ms) < PATIENCE_S:
+        return Verdict.not_yet(_("Redelivered messages are being counted."))
+    return Verdict.wrong(LATE, rests_on=[crash]) if is_open or len(done) == keys else None
 
 
 def _inserts_doubled(evidence: Evidence) -> Verdict:
-    missing = _after_the_crash(evidence)
-    if missing is not None:
+    if (missing := _after_the_crash(evidence)) is not None:
         return missing
     _done, rows, keys = _rows(evidence)
     return Verdict.met(
@@ -118,15 +92,14 @@ def _upserts_hold(evidence: Evidence) -> Verdict:
         }
         still = [n[label] for label in ("one", "other") if handlers.get(n[label]) != UPSERT]
         if len(still) == 2:
-            return Verdict.wrong(BOTH, rests_on=[burst.seq])
+            return Verdict.wrong(BOTH, rests_on=[burst])
         if still:
-            return Verdict.wrong(ONE, still=still[0], rests_on=[burst.seq])
-    missing = _after_the_crash(evidence)
-    if missing is not None:
+            return Verdict.wrong(ONE, still=still[0], rests_on=[burst])
+    if (missing := _after_the_crash(evidence)) is not None:
         return missing
     done, rows, keys = _rows(evidence)
     return Verdict.met(
-        _("{twice} messages were finished twice, and the table has {rows} rows for {keys} messages."),
+        _("{twice} messages were finished twice: the table has {rows} rows for {keys} messages."),
         twice=len(done) - keys,
         rows=rows,
         keys=keys,
@@ -140,83 +113,56 @@ def _seqs(evidence: Evidence) -> list[int]:
 
 
 def _count(evidence: Evidence) -> Truth:
-    repeated = _repeated(evidence)
-    return Truth(0.0) if repeated is None else Truth(float(repeated.event.count), (repeated.seq,))
+    return field_of(_repeated(evidence), "count")
 
 
 def _made_rows(evidence: Evidence) -> Truth:
     return Truth(float(_rows(evidence)[1]), tuple(_seqs(evidence)))
 
 
-def _run(hands: Hands, victim: str) -> None:
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=hands.numbers["burst"]))
-    hands.wait(2.0)
-    hands.act(CrashActor(actor=hands.numbers[victim]))
-    hands.see(PATIENCE_S + 10)
+def _upsert(*labels: str) -> Acts:
+    return tuple(_set(label) for label in labels)
 
 
-def _first(hands: Hands) -> None:
-    hands.predict(hands.numbers["burst"])
-    _run(hands, "other")
+def _set(label: str) -> Acts:
+    return act(lambda n: ChangeActor(actor=n[label], handler=UPSERT))
 
 
-def _second(hands: Hands, changed: tuple[str, ...]) -> None:
-    _first(hands)
-    hands.say(hands.evidence.of(CrashRepeated)[-1].event.count)
-    hands.why("not_known")
-    hands.act(RestartActor(actor=hands.numbers["other"]))
-    hands.wait(10)
-    hands.predict(hands.numbers["burst"])
-    for label in changed:
-        hands.act(ChangeActor(actor=hands.numbers[label], handler=UPSERT))
-    _run(hands, "one")
+def _repetitions(hands: Hands) -> float:
+    return hands.evidence.of(CrashRepeated)[-1].event.count
 
 
-def _solve(hands: Hands) -> None:
-    _second(hands, ("one", "other"))
-    hands.say(hands.evidence.of(CrashRepeated)[-1].event.count)
-    hands.why("by_key")
+SOLUTION = Solution(
+    SolvedStep(
+        predict=lambda h: h.numbers["burst"],
+        do=(send("burst"), wait(2), crash("other")),
+        within_s=PATIENCE_S + 10,
+        say=_repetitions,
+        why="not_known",
+    ),
+    SolvedStep(
+        before=(restart("other"), wait(10)),
+        predict=lambda h: h.numbers["burst"],
+        do=(_upsert("one", "other"), send("burst"), wait(2), crash("one")),
+        within_s=PATIENCE_S + 10,
+        say=_repetitions,
+        why="by_key",
+    ),
+)
 
 
-def _waits(hands: Hands) -> None:
-    hands.predict(0)
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=hands.numbers["burst"]))
-    hands.wait(40)
-    hands.act(CrashActor(actor=hands.numbers["other"]))
-    hands.see(PATIENCE_S + 10)
-
-
-def _changes_one(hands: Hands) -> None:
-    _second(hands, ("other",))
-
-
-def _changes_none(hands: Hands) -> None:
-    _second(hands, ())
-
-
-def _says_burst(hands: Hands) -> None:
-    _first(hands)
-    hands.say(hands.numbers["burst"])
-
-
-def _commits_more(hands: Hands) -> None:
-    _first(hands)
-    hands.say(hands.evidence.of(CrashRepeated)[-1].event.count)
-    hands.why("bug")
-
-
-LATE = _("No message was finished twice: crash a member one or two seconds after the burst, while it works.")
-ONE = _("{still} still inserts: a message that comes again may come to it. Change both, then send another burst.")
+LATE = _("No message was finished twice: crash a member one or two seconds after the burst, while it is working.")
+ONE = _("{still} still inserts: a redelivered message may reach it. Change both handlers, then send another burst.")
 BOTH = _("Both members still insert a row for each message: change their handlers to upsert, then send another burst.")
-BURST = _('You wrote {given}: that is the whole burst. Read the line "came twice" of the journal.')
-BUG = _("The broker did what it promises: at least once. It cannot know what a crashed member had done.")
+BURST = _('You wrote {given}: that is the whole burst. Read "delivered twice" in the journal.')
+BUG = _("The broker kept its promise: at least once. It has no information about work that a crashed member finished.")
 
 IDEMPOTENT_HANDLER = Lab(
     slug="idempotent-handler",
     number="N5",
     minutes=10,
-    title=_("Duplicates are normal, effects need not be"),
-    goal=_("A handler that may get a message twice and still does its work once."),
+    title=_("Duplicates are normal, duplicate effects are avoidable"),
+    goal=_("A handler that may receive a message twice but applies its effect once."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"SendMessages", "CrashActor", "RestartActor", "ChangeActor"}),
@@ -224,79 +170,80 @@ IDEMPOTENT_HANDLER = Lab(
         Step(
             title=_("A handler that inserts"),
             do=_(
-                "{one} and {other} insert a row for each message they finish. Send {burst} messages to {topic}, "
-                "and crash "
-                "{other} after 2 seconds."
+                "{one} and {other} insert a row into the same table for each message they finish. Send {burst} "
+                "messages to {topic}, and crash {other} after 2 seconds."
             ),
-            watch=_('"came twice" in the journal, 10 to 30 seconds later.'),
+            watch=_('"delivered twice" in the journal, 10 to 30 seconds later.'),
             mark="journal",
             predict=Question(
-                text=_("How many rows will the table have after {burst} messages?"),
+                text=_("How many rows will the handlers' table have after {burst} messages?"),
                 kind=Number(_("rows"), within=2),
                 right=_made_rows,
             ),
             check=_inserts_doubled,
             say=Question(
-                text=_("How many messages came twice?"),
+                text=_("How many messages were delivered twice?"),
                 kind=Number(_("messages")),
                 right=_count,
-                again=_('You wrote {given}; read the line "came twice" of the journal again.'),
+                again=_('You wrote {given}; read "delivered twice" in the journal again.'),
                 misreadings=(Misreading(BURST, lambda e, answer: answer == e.numbers["burst"]),),
             ),
             why=Question(
-                text=_("Why are there too many rows?"),
-                kind=Choice(
-                    (
-                        ("not_known", _("What {other} had finished was not committed, so it was done again.")),
-                        ("bug", _("The broker made an error and delivered twice.")),
-                        ("sent", _("The producer sent some messages twice.")),
-                    )
+                text=_("Why does the handlers' table have too many rows?"),
+                kind=choice(
+                    not_known=_("{other} had finished messages without committing them, so they were processed again."),
+                    bug=_("The broker failed and delivered twice."),
+                    sent=_("The producer sent some messages twice."),
                 ),
                 right=lambda e: Truth("not_known"),
-                again=_("Every message is in the store once: compare the offsets."),
+                again=_("Each message is stored once: compare the offsets."),
                 misreadings=(Misreading(BUG, chosen("bug")),),
             ),
-            hints=(_("A row is there when a message is finished; the commit follows up to 5 s later."),),
+            hints=(_("The row is written when a message finishes; the commit follows up to 5 s later."),),
         ),
         Step(
-            title=_("A handler that looks at the key"),
+            title=_("A handler that checks the key"),
             do=_(
-                "Restart {other}. Change the handler of both members to upsert: one row for each key. Then send "
+                "Restart {other}. Change the handler of both members to upsert: one row for each key. Send "
                 "{burst} messages again and crash a member after 2 seconds."
             ),
-            watch=_('"came twice" in the journal, 10 to 30 seconds later.'),
+            watch=_('"delivered twice" in the journal, 10 to 30 seconds later.'),
             mark="journal",
             predict=Question(
-                text=_("How many rows will these {burst} messages make?"), kind=Number(_("rows")), right=_made_rows
+                text=_("How many rows will these {burst} messages create?"), kind=Number(_("rows")), right=_made_rows
             ),
             check=_upserts_hold,
             say=Question(
-                text=_("How many messages came twice this time?"),
+                text=_("How many messages were delivered twice this time?"),
                 kind=Number(_("messages")),
                 right=_count,
-                again=_('You wrote {given}; read the line "came twice" of the journal again.'),
+                again=_('You wrote {given}; read "delivered twice" in the journal again.'),
             ),
             why=Question(
-                text=_("What made the difference?"),
-                kind=Choice(
-                    (
-                        ("by_key", _("The second time finds the key, and changes nothing.")),
-                        ("fewer", _("Fewer messages came twice.")),
-                        ("broker", _("The broker removed the duplicates.")),
-                    )
+                text=_("Why did repeated deliveries create no extra rows this time?"),
+                kind=choice(
+                    by_key=_("The second write finds the key and changes nothing."),
+                    fewer=_("Fewer messages were delivered twice."),
+                    broker=_("The broker removed the duplicates."),
                 ),
                 right=lambda e: Truth("by_key"),
-                again=_("Messages came twice as before: read the journal. Only the effect is different."),
+                again=_("Messages were delivered twice as before: read the journal. Only the effect differs."),
             ),
-            hints=(_("The handler is on the card of each member."),),
+            hints=(_("The card of each member shows its handler."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("late", "a crash always repeats", LATE, _waits),
-        WrongScript("one", "the crashed member's handler is enough", ONE, _changes_one),
-        WrongScript("none", "a second burst is different by itself", BOTH, _changes_none),
-        WrongScript("burst", "everything comes again", BURST, _says_burst),
-        WrongScript("bug", "duplicates are an error of the broker", BUG, _commits_more),
+        SOLUTION.wrong("late", "a crash always repeats", LATE).at(
+            1, predict=0, do=(send("burst"), wait(40), crash("other"))
+        ),
+        SOLUTION.wrong("one", "the crashed member's handler is enough", ONE).at(
+            2, do=(_upsert("other"), send("burst"), wait(2), crash("one"))
+        ),
+        SOLUTION.wrong("none", "a second burst is different by itself", BOTH).at(
+            2, do=(send("burst"), wait(2), crash("one"))
+        ),
+        SOLUTION.wrong("burst", "everything comes again", BURST).at(1, say=lambda h: h.numbers["burst"]),
+        SOLUTION.wrong("bug", "duplicates are an error of the broker", BUG).at(1, why="bug"),
     ),
 )

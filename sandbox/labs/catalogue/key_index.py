@@ -1,15 +1,22 @@
-"""Lab 9: from a key to its messages, through slot, chain and log."""
+"""Lab 9: the search from a key to its messages, through slot, chain and log."""
 
-from sandbox.control.actions import Action, CreateTopic, SendMessages, StartConsumer, Subscription
+from typing import Any
+
+from sandbox.control.actions import Action, SendMessages
 from sandbox.control.questions import WalkIndex
 from sandbox.journal.events import ActionTaken
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
-from sandbox.labs.evidence import Evidence, Numbers, Seen
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
-from sandbox.labs.measures import keys_of, records_of, sends, stored_by
+from sandbox.labs.board import row
+from sandbox.labs.evidence import Evidence, Numbers, Seen, last
+from sandbox.labs.evidence_measures import keys_of, records_of, sends, stored_by
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.script_acts import Acts, act, act_all, send, wait
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
+from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
 from sandbox.message.string_hash import index_key_hash
 
@@ -36,14 +43,14 @@ def _derive(n: Numbers) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=1, read_queues=1),
+        topic(n, 1),
         SendMessages(topic=n["topic"], count=n["before"], key="open-{n}"),
-        StartConsumer(actor="reader", group=n["group"], subscriptions=(Subscription(n["topic"]),), work_ms=(20, 40)),
+        member(n, actor="reader", work_ms=(20, 40)),
     )
 
 
 def _with_key(evidence: Evidence, name: str) -> list[Seen[ActionTaken]]:
-    """List the step's sends with that key alone."""
+    """Return the step's sends of messages with that key only."""
     return [entry for entry in sends(evidence) if set(keys_of(entry)) == {evidence.numbers[name]}]
 
 
@@ -54,31 +61,25 @@ def _times(evidence: Evidence, name: str, *, since: int | None = None) -> tuple[
 
 
 def _missing(evidence: Evidence, name: str) -> Verdict:
-    """Nothing was sent under the key of the step: nothing at all, or under another one."""
+    """Return the verdict if no message was sent with the key of the step: none at all, or with another key."""
     n, sent = evidence.numbers, sends(evidence)
     if not sent:
-        return Verdict.not_yet(_("Nothing was sent to {topic} yet."), topic=n["topic"])
+        return Verdict.not_yet(_("No message has been sent to {topic} yet."))
     key = keys_of(sent[-1])[0]
     if name == "twin" and key == n["key"]:
-        return Verdict.wrong(SAME_KEY, key=n["key"], twin=n["twin"], rests_on=[sent[-1].seq])
-    return Verdict.wrong(OTHER_KEY, given=key or "-", key=n[name], rests_on=[sent[-1].seq])
+        return Verdict.wrong(SAME_KEY, rests_on=[sent[-1]])
+    return Verdict.wrong(OTHER_KEY, given=key or "-", key=n[name], rests_on=[sent[-1]])
 
 
 def _is_indexed(evidence: Evidence) -> Verdict:
-    n = evidence.numbers
     if not _with_key(evidence, "key"):
         return _missing(evidence, "key")
     times, seqs = _times(evidence, "key")
     if not times:
-        return Verdict.not_yet(_("{key} is not stored yet."), key=n["key"])
+        return Verdict.not_yet(_("{key} has not been stored yet."))
     slot = _slot(evidence)
     return Verdict.met(
-        _("{key} is in slot {slot}: {hash} divided by {slots} leaves that."),
-        key=n["key"],
-        slot=f"{slot.value:g}",
-        hash=n["hash"],
-        slots=SLOTS,
-        rests_on=seqs,
+        _("{key} is in slot {slot}: the remainder of {hash} divided by {slots}."), slot=f"{slot.value:g}", rests_on=seqs
     )
 
 
@@ -97,13 +98,10 @@ def _is_chained(evidence: Evidence) -> Verdict:
         return _missing(evidence, "key")
     times, seqs = _times(evidence, "key")
     if times < n["times"]:
-        return Verdict.not_yet(
-            _("{key} was stored {now} of {times} times in this step."), key=n["key"], now=f"{times:g}", times=n["times"]
-        )
+        return Verdict.not_yet(_("{key} has been stored {now} of {times} times in this step."), now=f"{times:g}")
     everywhere, all_seqs = _times(evidence, "key", since=0)
     return Verdict.met(
-        _("One slot, and a search for {key} finds all {count} messages."),
-        key=n["key"],
+        _("There is one slot, and a search for {key} finds all {count} messages."),
         count=f"{everywhere:g}",
         rests_on=(*seqs, *all_seqs),
     )
@@ -122,8 +120,7 @@ def _found_before(evidence: Evidence) -> Truth:
 
 def _newest_physical(evidence: Evidence) -> Truth:
     sent = _with_key(evidence, "key")
-    stored = stored_by(evidence, sent[-1]) if sent else []
-    return Truth(float(stored[-1].event.physical_offset), (stored[-1].seq,)) if stored else Truth(0.0)
+    return field_of(last(stored_by(evidence, sent[-1]) if sent else []), "physical_offset")
 
 
 def _newest_offset(evidence: Evidence) -> float:
@@ -136,116 +133,77 @@ def _collides(evidence: Evidence) -> Verdict:
         return _missing(evidence, "twin")
     times, seqs = _times(evidence, "twin")
     if not times:
-        return Verdict.not_yet(_("{key} is not stored yet."), key=n["twin"])
+        return Verdict.not_yet(_("{key} has not been stored yet."), key=n["twin"])
     return Verdict.met(
-        _("{twin} is in the slot of {key} with the same hash, and a search for {key} drops it at the record."),
-        twin=n["twin"],
-        key=n["key"],
+        _(
+            "{twin} has the same hash as {key} and so the same slot. A search for {key} discards it when it "
+            "reads the record."
+        ),
         rests_on=(*seqs, *_found(evidence).rests_on),
     )
 
 
-def _rejected(evidence: Evidence) -> Truth:
-    return Truth(*_times(evidence, "twin", since=0))
+def _send(name: str) -> Acts:
+    return act(lambda n: SendMessages(topic=n["topic"], count=1, key=n[name])), wait(1)
 
 
-def _send(hands: Hands, name: str, count: int = 1) -> None:
-    """One after the other, as an application does."""
-    for _number in range(count):
-        hands.act(SendMessages(topic=hands.numbers["topic"], count=1, key=hands.numbers[name]))
-        hands.wait(1)
-    hands.see(10)
+def _send_again(hands: Hands) -> None:
+    """Send the messages one after the other, as an application does."""
+    act_all((_send("key"),) * hands.numbers["times"], hands)
 
 
-def _walked(hands: Hands) -> dict[str, object]:
-    """The newest file of the walk that the page Index shows."""
+def _walked(hands: Hands) -> dict[str, Any]:
+    """Return the newest index file of the lookup that the page Index shows."""
     walk = hands.ask(WalkIndex(topic=hands.numbers["topic"], key=hands.numbers["key"]))
     return dict(walk["files"][0])
 
 
-def _chain(hands: Hands) -> list[dict[str, object]]:
-    chain = _walked(hands)["chain"]
-    assert isinstance(chain, list)
-    return chain
-
-
-def _index(hands: Hands) -> None:
-    hands.wait(2)
-    hands.predict(hands.numbers["hash"] % SLOTS)
-    _send(hands, "key")
-
-
-def _first(hands: Hands) -> None:
-    _index(hands)
-    hands.say(str(_walked(hands)["slot_position"]))
-    hands.why("newest")
-    hands.predict(1 + hands.numbers["times"])
-    _send(hands, "key", hands.numbers["times"])
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    hands.say(next(str(step["physical"]) for step in _chain(hands) if step["verdict"] == "match"))
-    hands.why("previous")
-    hands.predict(1 + hands.numbers["times"])
-
-
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    _send(hands, "twin")
-    hands.say(sum(step["verdict"] == "other_key" for step in _chain(hands)))
-    hands.why("record")
-
-
-def _names_no_key(hands: Hands) -> None:
-    hands.wait(2)
-    hands.predict(0)
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=1))
-    hands.see(10)
-
-
-def _says_slot(hands: Hands) -> None:
-    _index(hands)
-    hands.say(SLOT_BYTES * int(str(_walked(hands)["slot"])))
-
-
-def _says_offset(hands: Hands) -> None:
-    n = hands.numbers
-    _first(hands)
-    hands.say(int(hands.read(f"board/{n['group']}/{n['topic']}")["queues"]["broker-a:0"]["max"]) - 1)
-
-
-def _sends_the_key_again(hands: Hands) -> None:
-    _second(hands)
-    _send(hands, "key")
-
-
-def _trusts_the_index(hands: Hands) -> None:
-    _second(hands)
-    _send(hands, "twin")
-    hands.say(0)
+SOLUTION = Solution(
+    SolvedStep(
+        before=wait(2),
+        predict=lambda h: h.numbers["hash"] % SLOTS,
+        do=_send("key"),
+        within_s=10,
+        say=lambda h: str(_walked(h)["slot_position"]),
+        why="newest",
+    ),
+    SolvedStep(
+        predict=lambda h: 1 + h.numbers["times"],
+        do=_send_again,
+        within_s=10,
+        say=lambda h: next(str(step["physical"]) for step in _walked(h)["chain"] if step["verdict"] == "match"),
+        why="previous",
+    ),
+    SolvedStep(
+        predict=lambda h: 1 + h.numbers["times"],
+        do=_send("twin"),
+        within_s=10,
+        say=lambda h: sum(step["verdict"] == "other_key" for step in _walked(h)["chain"]),
+        why="record",
+    ),
+)
 
 
 OTHER_KEY = _(
-    "Its key is {given}. An index knows the keys that a message was sent with, and nothing of its body: send "
-    "one with the key {key}."
+    "The key of the message is {given}. The index contains the keys that messages are sent with, not their "
+    "bodies: send a message with the key {key}."
 )
-HEADER = _("You wrote {given}: a slot has 4 bytes, but before slot 0 there are the 40 bytes of the header.")
-OFFSET = _("You wrote {given}: that is its offset in q0. An entry of the index points into the log, past all queues.")
-SAME_KEY = _("That is {key} once more: the same key is no collision. Send one with the key {twin}.")
+HEADER = _("You wrote {given}: a slot has 4 bytes, but a header of 40 bytes precedes slot 0.")
+OFFSET = _("You wrote {given}: that is its offset in q0. An index entry points into the log, not into a queue.")
+SAME_KEY = _("That is {key} again: the same key is not a collision. Send a message with the key {twin}.")
 NONE_REJECTED = _(
-    "You wrote {given}: the index keeps the hash of a key, not its text, so it cannot tell {twin} from "
-    "{key}. Walk once more, and count the entries whose record has another key."
+    "You wrote {given}: the index contains the hash of a key, not its text, so it cannot distinguish {twin} from "
+    "{key}. Repeat the walk, and count the entries whose record has another key."
 )
-IN_INDEX = _("An entry has no room for a key: it has 4 bytes of hash, 8 of place, 4 of time and 4 for the one before.")
+IN_INDEX = _("An entry has no room for a key: 4 bytes of hash, 8 of position, 4 of time and 4 for the previous entry.")
 
 KEY_INDEX = Lab(
     slug="key-index",
     number="9",
     minutes=9,
     preset="teaching",
-    title=_("Find a message by its key"),
-    goal=_("The way from a key through slot, chain and log to its messages."),
+    title=_("Message search by key"),
+    goal=_("The path from a key through slot, chain and log to its messages."),
     draw=_draw,
     derive=_derive,
     setup=_setup,
@@ -253,23 +211,23 @@ KEY_INDEX = Lab(
     steps=(
         Step(
             title=_("The slot of a key"),
-            do=_("Send one message with the key {key} to {topic}, then walk to {key} on the page Index."),
-            watch=_("The stations of the walk: hash, slot, and where the slot is in the file."),
+            do=_("Send one message with the key {key} to {topic}, then walk to {key} on the Index page."),
+            watch=_("The stops of the walk: hash, slot, and the position of the slot in the file."),
             mark="queue:broker-a:0",
             predict=Question(
                 text=_(
-                    "{topic}#{key} has the hash {hash}, and a file of the index has {slots} slots, from 0. In which "
-                    "slot will {key} be?"
+                    "{topic}#{key} has the hash {hash}, and an index file has {slots} slots, numbered from 0. In "
+                    "which slot will {key} be?"
                 ),
                 kind=Number(),
                 right=_slot,
             ),
             check=_is_indexed,
             say=Question(
-                text=_("At which byte of the file does this slot begin?"),
+                text=_("At which byte of the file does this slot start?"),
                 kind=Number(_("bytes")),
                 right=_slot_position,
-                again=_("You wrote {given}; read the place of the slot on the page Index again."),
+                again=_("You wrote {given}; read the position of the slot on the Index page again."),
                 misreadings=(
                     Misreading(
                         HEADER,
@@ -278,29 +236,27 @@ KEY_INDEX = Lab(
                 ),
             ),
             why=Question(
-                text=_("What do the 4 bytes of a slot say?"),
-                kind=Choice(
-                    (
-                        ("newest", _("the number of its newest entry")),
-                        ("hash", _("the hash of its key")),
-                        ("place", _("where in the log the message is")),
-                    )
+                text=_("What do the 4 bytes of a slot contain?"),
+                kind=choice(
+                    newest=_("the number of its newest entry"),
+                    hash=_("the hash of its key"),
+                    place=_("the position of the message in the log"),
                 ),
                 right=lambda e: Truth("newest"),
-                again=_("Follow the walk from the slot to the first entry: how does it get there?"),
+                again=_("Follow the walk from the slot to the first entry: which value leads there?"),
             ),
             hints=(
-                _("The slot is what is left when the hash is divided by the number of slots."),
+                _("The slot is the remainder of the hash divided by the number of slots."),
                 _("40 bytes of header, then 4 bytes for each slot."),
             ),
         ),
         Step(
             title=_("One slot, many messages"),
-            do=_("Send {key} {times} more times, then walk to {key} again."),
+            do=_("Send {key} another {times} times, then walk to {key} again."),
             watch=_("The chain of entries, the newest first."),
             mark="queue:broker-a:0",
             predict=Question(
-                text=_("A slot has room for one number. How many messages will a search for {key} find?"),
+                text=_("A slot holds one number. How many messages will a search for {key} find?"),
                 kind=Number(_("messages")),
                 right=_found,
             ),
@@ -309,63 +265,65 @@ KEY_INDEX = Lab(
                 text=_("To which byte of the log does the newest entry of {key} point?"),
                 kind=Number(_("bytes")),
                 right=_newest_physical,
-                again=_("You wrote {given}; read the place in the log of the first entry with a match."),
+                again=_("You wrote {given}; read the log position of the first entry that matches."),
                 misreadings=(Misreading(OFFSET, lambda e, answer: answer == _newest_offset(e)),),
             ),
             why=Question(
-                text=_("How does the search get to the older ones?"),
-                kind=Choice(
-                    (
-                        ("previous", _("Each entry has the number of the one before it in its slot.")),
-                        ("next", _("They are in the slots beside it.")),
-                        ("log", _("It reads the log backwards from the newest.")),
-                    )
+                text=_("How does the search get to the older entries?"),
+                kind=choice(
+                    previous=_("Each entry has the number of the previous entry in its slot."),
+                    next=_("They are in the neighboring slots."),
+                    log=_("It reads the log backward from the newest message."),
                 ),
                 right=lambda e: Truth("previous"),
-                again=_("Read the last 4 bytes of the newest entry: to which entry do they lead?"),
+                again=_("Read the last 4 bytes of the newest entry: which entry do they point to?"),
             ),
-            hints=(_("An entry that is pushed out of the slot is still in the file."),),
+            hints=(_("An entry that a newer one replaced in the slot is still in the file."),),
         ),
         Step(
-            title=_("Another key with the same hash"),
-            do=_("Send one message with the key {twin}, which has the hash of {key}, then walk to {key} once more."),
-            watch=_("The last station: what the record says."),
+            title=_("Another key, same hash"),
+            do=_(
+                "Send one message with the key {twin}, which has the same hash as {key}. Then walk to {key} once more."
+            ),
+            watch=_("The last stop: the key in the record."),
             mark="queue:broker-a:0",
             predict=Question(
-                text=_("How many messages will a search for {key} return then?"),
+                text=_("How many messages will a search for {key} return after you send this message?"),
                 kind=Number(_("messages")),
                 right=_found_before,
             ),
             check=_collides,
             say=Question(
-                text=_("How many entries have the right hash and lead to a record with another key?"),
+                text=_("How many entries have the right hash but point to a record with another key?"),
                 kind=Number(_("entries")),
-                right=_rejected,
-                again=_("You wrote {given}; walk to {key} once more and count the entries that end at another key."),
+                right=lambda e: Truth(*_times(e, "twin", since=0)),
+                again=_("You wrote {given}; walk to {key} once more and count the entries that lead to another key."),
                 misreadings=(Misreading(NONE_REJECTED, lambda e, answer: answer == 0.0),),
             ),
             why=Question(
-                text=_("Where is it found out that {twin} is not {key}?"),
-                kind=Choice(
-                    (
-                        ("record", _("at the record: its key is read and compared")),
-                        ("index", _("in the index: an entry has the key")),
-                        ("slot", _("at the slot: each key has its own")),
-                    )
+                text=_("Where does the search detect that {twin} is not {key}?"),
+                kind=choice(
+                    record=_("at the record: the search reads and compares its key"),
+                    index=_("in the index: an entry contains the key"),
+                    slot=_("at the slot: each key has its own slot"),
                 ),
                 right=lambda e: Truth("record"),
                 again=_("Both have the same hash, so both have the same slot."),
                 misreadings=(Misreading(IN_INDEX, chosen("index")),),
             ),
-            hints=(_("Two texts that end in Aa and BB, and are alike before, have one hash."),),
+            hints=(_("Two texts have the same hash if they end in Aa and BB and are otherwise equal."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("no key", "every message can be found by key", OTHER_KEY, _names_no_key),
-        WrongScript("slot", "a file begins with slot 0", HEADER, _says_slot),
-        WrongScript("offset", "the index points into a queue", OFFSET, _says_offset),
-        WrongScript("key again", "a key met twice is a collision", SAME_KEY, _sends_the_key_again),
-        WrongScript("trusts the index", "the index knows the text of a key", NONE_REJECTED, _trusts_the_index),
+        SOLUTION.wrong("no key", "every message can be found by key", OTHER_KEY).at(1, predict=0, do=send()),
+        SOLUTION.wrong("slot", "the file starts with slot 0", HEADER).at(
+            1, say=lambda h: SLOT_BYTES * int(_walked(h)["slot"])
+        ),
+        SOLUTION.wrong("offset", "the index points into a queue", OFFSET).at(
+            2, say=lambda h: int(row(h, "broker-a:0")["max"]) - 1
+        ),
+        SOLUTION.wrong("key again", "a key met twice is a collision", SAME_KEY).at(3, do=_send("key")),
+        SOLUTION.wrong("trusts the index", "the index contains the text of a key", NONE_REJECTED).at(3, say=0),
     ),
 )

@@ -1,14 +1,18 @@
-"""Lab N0: lag is not throughput."""
+"""Lab N0: the difference between lag and throughput."""
 
-from sandbox.control.actions import Action, ChangeActor, CreateTopic, StartConsumer, StartProducer, Subscription
+from sandbox.control.actions import Action, ChangeActor, StartConsumer, StartProducer
 from sandbox.journal.events import ActionTaken, PredictionGiven
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
-from sandbox.labs.evidence import Evidence, Numbers, Seen
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
-from sandbox.labs.measures import finished_per_s, lag_at
+from sandbox.labs.board import board, header
+from sandbox.labs.evidence import Evidence, Numbers, Seen, last
+from sandbox.labs.evidence_measures import finished_per_s, lag_at
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.script_acts import act
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 GROWS_S, HELD_S, RATE_OVER_S = 60, 20, 15
@@ -36,48 +40,37 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
-        StartConsumer(
-            group=n["group"],
-            subscriptions=(Subscription(n["topic"]),),
-            copies=n["members"],
-            threads=1,
-            work_ms=(n["work_ms"], n["work_ms"]),
-        ),
+        topic(n, n["queues"]),
+        member(n, copies=n["members"], threads=1, work_ms=(n["work_ms"], n["work_ms"])),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=0),
     )
 
 
 def _rate_set(evidence: Evidence) -> Seen[ActionTaken] | None:
-    """The newest change of the producer's rate in this step."""
-    changes = [
-        entry
-        for entry in evidence.actions("ChangeActor")
-        if entry.event.fields["actor"] == "shop" and entry.event.fields["rate_per_s"] is not None
-    ]
-    return changes[-1] if changes else None
+    """Return the newest change of the producer's rate in this step."""
+    changes = evidence.actions("ChangeActor", actor="shop")
+    return last([entry for entry in changes if entry.event.fields["rate_per_s"] is not None])
 
 
 def _lag_has_grown(evidence: Evidence) -> Verdict:
     n, change = evidence.numbers, _rate_set(evidence)
     if change is None:
-        return Verdict.not_yet(_("shop does not send yet."))
+        return Verdict.not_yet(_("shop is not sending yet."))
     rate = change.event.fields["rate_per_s"]
     if rate != n["rate"]:
-        return Verdict.wrong(RATE, now=f"{rate:g}", rate=n["rate"], rests_on=[change.seq])
-    passed_s = (evidence.now_ms - change.at_ms) // 1000
-    if passed_s < GROWS_S:
+        return Verdict.wrong(RATE, now=f"{rate:g}", rests_on=[change])
+    if (passed_s := evidence.passed_s(change.at_ms)) < GROWS_S:
         return Verdict.not_yet(_("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=GROWS_S)
     return Verdict.met(
         _("The lag grew by {grown} in {wait_s} s."),
         wait_s=GROWS_S,
         grown=_grown(evidence),
-        rests_on=[change.seq, *_newest(evidence)],
+        rests_on=[change, *_newest(evidence)],
     )
 
 
 def _grown(evidence: Evidence) -> int:
-    """Since the rate that is asked for: with another rate before, some lag was there already."""
+    """Return the growth of the lag in the measured time after the newest change of the rate."""
     change = _rate_set(evidence)
     return 0 if change is None else _lag_at(evidence, change.at_ms + GROWS_S * 1000) - _lag_at(evidence, change.at_ms)
 
@@ -87,7 +80,7 @@ def _lag_at(evidence: Evidence, at_ms: int) -> int:
 
 
 def _newest(evidence: Evidence) -> list[int]:
-    """The newest commit of each queue."""
+    """Return the seqs of the newest commit in each queue."""
     n = evidence.numbers
     commits = [evidence.committed(n["group"], queue) for queue in evidence.queues_of(n["topic"])]
     return [commit.seq for commit in commits if commit is not None]
@@ -99,16 +92,15 @@ def _one_beyond(evidence: Evidence) -> Verdict:
     if len(newest) != n["beyond"]:
         return Verdict.not_yet(_("The group has {now} of {members} members."), now=len(newest), members=n["beyond"])
     since_ms = max(entry.at_ms for entry in newest.values() if entry.event.added or not entry.event.queues)
-    held_s = (evidence.now_ms - since_ms) // 1000
-    if held_s < HELD_S:
+    if (held_s := evidence.passed_s(since_ms)) < HELD_S:
         return Verdict.not_yet(
-            _("The queues are divided for {held_s} s; watch for {wait_s} s."), held_s=held_s, wait_s=HELD_S
+            _("The queues have been assigned for {held_s} s; watch for {wait_s} s."), held_s=held_s, wait_s=HELD_S
         )
     return Verdict.met(
         _("{members} members finish {out} messages a second."),
         members=n["beyond"],
         out=round(_out(evidence), 1),
-        rests_on=[entry.seq for entry in newest.values()],
+        rests_on=newest.values(),
     )
 
 
@@ -119,130 +111,94 @@ def _out(evidence: Evidence) -> float:
 def _is_drained(evidence: Evidence) -> Verdict:
     n, change = evidence.numbers, _rate_set(evidence)
     if change is None:
-        return Verdict.not_yet(_("shop still sends."))
+        return Verdict.not_yet(_("shop is still sending."))
     if change.event.fields["rate_per_s"] != 0:
         return Verdict.wrong(
             _("shop sends {now} messages a second; set its rate to 0."),
             now=f"{change.event.fields['rate_per_s']:g}",
-            rests_on=[change.seq],
+            rests_on=[change],
         )
-    lag = evidence.lag(n["group"], n["topic"])
-    if lag > 0:
+    if (lag := evidence.lag(n["group"], n["topic"])) > 0:
         return Verdict.not_yet(_("{lag} messages are left."), lag=lag)
     return Verdict.met(
-        _("The lag was gone {drained_s} s after the last message."),
+        _("The lag reached 0 {drained_s} s after the last message."),
         drained_s=round(_drained_s(evidence)),
-        rests_on=[change.seq, *_newest(evidence)],
+        rests_on=[change, *_newest(evidence)],
     )
 
 
 def _drained_s(evidence: Evidence) -> float:
     change = _rate_set(evidence)
-    rows = [row for row in evidence.deliveries_of(evidence.numbers["group"]) if row.outcome == "SUCCESS"]
+    rows = evidence.deliveries_of(evidence.numbers["group"], outcome="SUCCESS")
     return 0.0 if change is None or not rows else max(0, rows[-1].at_ms - change.at_ms) / 1000
 
 
 def _drain_s(evidence: Evidence) -> float:
-    """Return the drain time of the lag at the prediction, in s: shop may have sent on until its rate was 0."""
+    """Return the seconds to drain the lag at the time of the prediction.
+
+    The producer may have sent more messages until its rate was 0.
+    """
     change = _rate_set(evidence)
     predictions = evidence.of(PredictionGiven, since=0)
     before = 0 if change is None else _lag_at(evidence, change.at_ms)
     return _drained_s(evidence) * _lag_at(evidence, predictions[-1].at_ms) / before if before and predictions else 0.0
 
 
-def _first(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict((n["rate"] - float(n["out"])) * GROWS_S)
-    hands.act(ChangeActor(actor="shop", rate_per_s=n["rate"]))
-    hands.see()
-
-
-def _second(hands: Hands) -> None:
-    n = hands.numbers
-    _first(hands)
-    hands.say(float(_board(hands)["lag"]))
-    hands.why("in_above_out")
-    hands.predict(n["most"])
-    hands.act(StartConsumer(group=n["group"], copies=2))
-    hands.see()
-
-
-def _board(hands: Hands) -> dict[str, float]:
-    n = hands.numbers
-    header: dict[str, float] = hands.read(f"board/{n['group']}/{n['topic']}")["header"]
-    return header
-
-
 def _furthest_behind(hands: Hands) -> int:
-    """Messages of one queue: a member that had two queues at first left more in both."""
-    n = hands.numbers
-    rows = hands.read(f"board/{n['group']}/{n['topic']}")["queues"].values()
-    return max(int(row["max"]) - int(row["committed"] or 0) for row in rows)
+    """Return the largest lag of a queue: queues of a member that first had two are further behind."""
+    return max(int(row["max"]) - int(row["committed"] or 0) for row in board(hands)["queues"].values())
 
 
-def _solve(hands: Hands) -> None:
-    n = hands.numbers
-    _second(hands)
-    hands.say(float(_board(hands)["out_per_s"]))
-    hands.why("one_reader")
-    hands.predict(_furthest_behind(hands) * n["work_ms"] / 1000)
-    hands.act(ChangeActor(actor="shop", rate_per_s=0))
-    hands.see()
-    hands.say(float(_board(hands)["lag"]))
-    hands.why("threads")
-
-
-def _says_sent(hands: Hands) -> None:
-    _first(hands)
-    hands.say(hands.numbers["sent"])
-
-
-def _too_slow(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict(0)
-    hands.act(ChangeActor(actor="shop", rate_per_s=n["rate"] - 1))
-    hands.see(70)
-
-
-def _blames_pulls(hands: Hands) -> None:
-    _first(hands)
-    hands.say(float(_board(hands)["lag"]))
-    hands.why("pulls")
-
-
-def _all_work(hands: Hands) -> None:
-    _second(hands)
-    n = hands.numbers
-    hands.say(n["beyond"] * 1000 / n["work_ms"])
-
-
-SENT = _("You wrote {given}: that many were sent. Lag is what was sent and not yet consumed; read it in the head.")
-PULLS = _(
-    "The members have pulled far more than they have finished: open a card and see what waits there. The handler "
-    "is slow, not the way to it."
+SOLUTION = Solution(
+    SolvedStep(
+        predict=lambda h: (h.numbers["rate"] - float(h.numbers["out"])) * GROWS_S,
+        do=act(lambda n: ChangeActor(actor="shop", rate_per_s=n["rate"])),
+        say=lambda h: header(h, "lag"),
+        why="in_above_out",
+    ),
+    SolvedStep(
+        predict=lambda h: h.numbers["most"],
+        do=act(lambda n: StartConsumer(group=n["group"], copies=2)),
+        say=lambda h: header(h, "out_per_s"),
+        why="one_reader",
+    ),
+    SolvedStep(
+        predict=lambda h: _furthest_behind(h) * h.numbers["work_ms"] / 1000,
+        do=act(lambda n: ChangeActor(actor="shop", rate_per_s=0)),
+        say=lambda h: header(h, "lag"),
+        why="threads",
+    ),
 )
-ALL = _("You wrote {given}: that would be so if {beyond} members worked. Look for the card without a lane.")
-RATE = _("shop sends {now} messages a second; let it send {rate}.")
+
+
+SENT = _(
+    "You wrote {given}: that many were sent. Lag counts messages sent but not yet consumed; read it in the header."
+)
+PULLS = _(
+    "The members have pulled far more than they have finished: open a card to see the waiting messages. The "
+    "handler is slow, not the pulls."
+)
+ALL = _("You wrote {given}: that would be right if {beyond} members worked. Look for the card without a lane.")
+RATE = _("shop sends {now} messages a second; set its rate to {rate}.")
 
 LAG_AND_THROUGHPUT = Lab(
     slug="lag-and-throughput",
     number="N0",
     minutes=10,
-    title=_("Lag is not throughput"),
-    goal=_("When a handler is slow: which helps, more members or more threads, and when not."),
+    title=_("Lag and throughput"),
+    goal=_("When a handler is slow: whether more members or more threads help, and when they do not."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"ChangeActor", "StartConsumer", "StopActor", "RemoveActor"}),
     steps=(
         Step(
-            title=_("Faster in than out"),
+            title=_("Input faster than output"),
             rate=4,
             do=_(
                 "{topic} has {queues} queues. {members} members take {work_ms} ms for a message, one at a time. "
-                "Let shop "
-                "send {rate} messages a second, and wait for 60 seconds."
+                "Make shop send {rate} messages a second, and wait for 60 seconds."
             ),
-            watch=_('Lag and "In / consumed" in the head of the group.'),
+            watch=_('Lag and "In / consumed" in the header of the group.'),
             mark="header:lag",
             predict=Question(
                 text=_("By how many messages will the lag grow in these 60 seconds?"),
@@ -258,31 +214,29 @@ LAG_AND_THROUGHPUT = Lab(
                 misreadings=(Misreading(SENT, lambda e, answer: answer == e.numbers["sent"]),),
             ),
             why=Question(
-                text=_("Why does it grow?"),
-                kind=Choice(
-                    (
-                        ("in_above_out", _("Each second more messages come than handlers finish.")),
-                        ("pulls", _("The members pull too slowly from the broker.")),
-                        ("delay", _("Every message is delivered late by the broker.")),
-                    )
+                text=_("Why does the lag grow?"),
+                kind=choice(
+                    in_above_out=_("Each second more messages arrive than the handlers finish."),
+                    pulls=_("The members pull too slowly from the broker."),
+                    delay=_("The broker delivers every message late."),
                 ),
                 right=lambda e: Truth("in_above_out"),
                 again=_(
-                    "A delay would be the same for every message; the age of the oldest grows. Compare what "
-                    "comes in with what is consumed."
+                    "A delay would be equal for every message, but the age of the oldest one grows. Compare "
+                    "input and consumption."
                 ),
                 misreadings=(Misreading(PULLS, chosen("pulls")),),
             ),
             hints=(
                 _("{members} members finish {out} messages a second."),
-                _("What comes in and does not go out stays: the difference, times the seconds."),
+                _("Messages that enter but do not leave accumulate: the difference, times the seconds."),
             ),
         ),
         Step(
-            title=_("A member beyond the queues"),
+            title=_("More members than queues?"),
             rate=4,
-            do=_('Start two more members of {group}: {beyond} in all. Then watch "In / consumed" for 20 seconds.'),
-            watch=_('"In / consumed" in the head, and the cards without a lane.'),
+            do=_('Start two more members of {group}: {beyond} in total. Then watch "In / consumed" for 20 seconds.'),
+            watch=_('"In / consumed" in the header, and the cards without a lane.'),
             mark="header:out",
             predict=Question(
                 text=_("How many messages a second will {beyond} members finish?"),
@@ -307,28 +261,27 @@ LAG_AND_THROUGHPUT = Lab(
             ),
             why=Question(
                 text=_("Why did the last member change nothing?"),
-                kind=Choice(
-                    (
-                        ("one_reader", _("Each queue already has its one reader in the group.")),
-                        ("warm", _("A new member is slow at first.")),
-                        ("share", _("The members take messages from each other.")),
-                    )
+                kind=choice(
+                    one_reader=_("Each queue already has its one reader in the group."),
+                    warm=_("A new member is slow at first."),
+                    share=_("The members take messages from each other."),
                 ),
                 right=lambda e: Truth("one_reader"),
                 again=_(
-                    "Its card has no lane: it is not slow and takes nothing from the others, it has nothing to read."
+                    "The card of the last member has no lane. That member is not slow and takes no work from "
+                    "others: it has no queue to read."
                 ),
             ),
             hints=(_("Count the lanes, not the cards."),),
         ),
         Step(
-            title=_("How long until it is gone?"),
+            title=_("Time to drain"),
             rate=10,
-            do=_("Set the rate of shop to 0 and wait until the lag is gone."),
-            watch=_("Lag in the head, and what is consumed while it falls."),
+            do=_("Set the rate of shop to 0 and wait until the lag is 0."),
+            watch=_("Lag in the header, and the consumption rate while it falls."),
             mark="header:lag",
             predict=Question(
-                text=_("After how many seconds is the lag gone?"),
+                text=_("After how many seconds does the lag reach 0?"),
                 kind=Number(_("s"), share=0.25, within=5),
                 right=lambda e: Truth(_drain_s(e)),
             ),
@@ -337,33 +290,35 @@ LAG_AND_THROUGHPUT = Lab(
                 text=_("Read the lag now."),
                 kind=Number(_("messages")),
                 right=lambda e: Truth(float(e.lag(e.numbers["group"], e.numbers["topic"])), tuple(_newest(e))),
-                again=_("You wrote {given}; shop sends no more. Read the number under Lag again."),
+                again=_("You wrote {given}; shop has stopped sending. Read the number under Lag again."),
             ),
             why=Question(
-                text=_("The queues stay {queues}. What would have made it faster?"),
-                kind=Choice(
-                    (
-                        ("threads", _("More threads in each member, or a faster handler.")),
-                        ("members", _("Ten more members.")),
-                        ("memory", _("More memory for the broker.")),
-                    )
+                text=_("There are still {queues} queues. What would have increased throughput?"),
+                kind=choice(
+                    threads=_("More threads in each member, or a faster handler."),
+                    members=_("Ten more members."),
+                    memory=_("More memory for the broker."),
                 ),
                 right=lambda e: Truth("threads"),
-                again=_("Every queue has its reader and the broker waits: only the work itself can become faster."),
+                again=_("Each queue has its reader and the broker is waiting: only the processing can become faster."),
             ),
             hints=(
                 _(
-                    "The queue that is furthest behind is done last: its lag, divided by what one member finishes in "
-                    "a second."
+                    "The queue with the largest lag finishes last: its lag, divided by the messages that one "
+                    "member finishes a second."
                 ),
             ),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("sent", "takes what was sent for the lag", SENT, _says_sent),
-        WrongScript("pulls", "lag means that pulling is slow", PULLS, _blames_pulls),
-        WrongScript("all work", "every member adds throughput", ALL, _all_work),
-        WrongScript("too slow", "another rate will do", RATE, _too_slow),
+        SOLUTION.wrong("sent", "takes what was sent for the lag", SENT).at(1, say=lambda h: h.numbers["sent"]),
+        SOLUTION.wrong("pulls", "lag means that pulling is slow", PULLS).at(1, why="pulls"),
+        SOLUTION.wrong("all work", "every member adds throughput", ALL).at(
+            2, say=lambda h: h.numbers["beyond"] * 1000 / h.numbers["work_ms"]
+        ),
+        SOLUTION.wrong("too slow", "another rate will do", RATE).at(
+            1, predict=0, do=act(lambda n: ChangeActor(actor="shop", rate_per_s=n["rate"] - 1)), within_s=70
+        ),
     ),
 )

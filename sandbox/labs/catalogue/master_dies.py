@@ -1,24 +1,19 @@
-"""Lab 15: a master dies, and order comes before availability."""
+"""Lab 15: a master fails, and RocketMQ prefers order to availability."""
 
 from collections import Counter
 
-from sandbox.control.actions import (
-    Action,
-    CreateTopic,
-    KillBroker,
-    SendMessages,
-    StartBroker,
-    StartConsumer,
-    Subscription,
-)
+from sandbox.control.actions import Action, KillBroker, StartBroker
 from sandbox.journal.events import ActionTaken, BrokerStarted, LockLapsed, LocksLost, PullAnswered, QueueLocked
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Answer, Choice, EventClick, Number
-from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, queue_of
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
-from sandbox.labs.measures import done_to, out_of_order, unfinished
-from sandbox.labs.script import Hands
+from sandbox.labs.evidence import Delivery, Evidence, Numbers, Seen, first, queue_of
+from sandbox.labs.evidence_measures import done_to, out_of_order, unfinished
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Answer, EventClick, Number, choice
+from sandbox.labs.script_acts import act, send, wait
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep, answer_of
+from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import count_of, seconds_between
 from sandbox.labs.verdict import Verdict
 
 BROKER, SLAVE, OTHER = "broker-a", 1, "broker-b"
@@ -42,18 +37,15 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _derive(n: Numbers) -> dict[str, object]:
-    """The group that reads in order."""
+    """Return the name of the group that consumes in order."""
     return {"fifo": f"{n['group']}-fifo"}
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    topics = (Subscription(n["topic"]),)
     return (
-        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"], scope=BROKER),
-        StartConsumer(
-            actor="scanner", group=n["group"], subscriptions=topics, threads=n["queues"] + 1, work_ms=(700, 900)
-        ),
-        StartConsumer(actor="clerk", group=n["fifo"], subscriptions=topics, listener="orderly", work_ms=(900, 1100)),
+        topic(n, n["queues"], scope=BROKER),
+        member(n, actor="scanner", threads=n["queues"] + 1, work_ms=(700, 900)),
+        member(n, group="fifo", actor="clerk", listener="orderly", work_ms=(900, 1100)),
     )
 
 
@@ -63,18 +55,9 @@ def _kill(evidence: Evidence) -> Seen[ActionTaken] | None:
 
 
 def _back(evidence: Evidence) -> Seen[BrokerStarted] | None:
-    """The master's start after that kill."""
+    """Return the master's start after that kill."""
     kill = _kill(evidence)
-    starts = (
-        []
-        if kill is None
-        else [
-            entry
-            for entry in evidence.of(BrokerStarted, since=kill.seq)
-            if (entry.event.broker, entry.event.broker_id) == (BROKER, 0)
-        ]
-    )
-    return starts[0] if starts else None
+    return first([] if kill is None else evidence.of(BrokerStarted, since=kill.seq, broker=BROKER, broker_id=0))
 
 
 def _queues(evidence: Evidence) -> list[str]:
@@ -83,29 +66,21 @@ def _queues(evidence: Evidence) -> list[str]:
 
 def _rows(evidence: Evidence, group: str, since: int) -> list[Delivery]:
     """List the messages of the lab's topic that a group finished."""
-    queues = set(_queues(evidence))
-    return [
-        row
-        for row in evidence.deliveries_of(evidence.numbers[group], since=since)
-        if row.queue in queues and row.outcome == "SUCCESS"
-    ]
+    queues, rows = set(_queues(evidence)), evidence.deliveries_of(evidence.numbers[group], since=since)
+    return [row for row in rows if row.queue in queues and row.outcome == "SUCCESS"]
 
 
 def _lapsed(evidence: Evidence, kill: Seen[ActionTaken]) -> dict[str, Seen[LockLapsed]]:
     n = evidence.numbers
-    return {
-        queue_of(entry.event): entry
-        for entry in evidence.of(LockLapsed, since=kill.seq)
-        if (entry.event.group, entry.event.topic) == (n["fifo"], n["topic"])
-    }
+    lapses = evidence.of(LockLapsed, since=kill.seq, group=n["fifo"], topic=n["topic"])
+    return {queue_of(entry.event): entry for entry in lapses}
 
 
 def _locked(evidence: Evidence, since: int) -> dict[str, Seen[QueueLocked]]:
-    """The first lock of each queue since an event."""
+    """Return the first lock of each queue since an event."""
     n, locks = evidence.numbers, dict[str, Seen[QueueLocked]]()
-    for entry in evidence.of(QueueLocked, since=since):
-        if (entry.event.group, entry.event.topic) == (n["fifo"], n["topic"]):
-            locks.setdefault(queue_of(entry.event), entry)
+    for entry in evidence.of(QueueLocked, since=since, group=n["fifo"], topic=n["topic"]):
+        locks.setdefault(queue_of(entry.event), entry)
     return locks
 
 
@@ -113,67 +88,54 @@ def _order_stands(evidence: Evidence) -> Verdict:
     n, kill = evidence.numbers, done_to(evidence, BROKER, "KillBroker")
     if kill is None:
         if killed := done_to(evidence, BROKER, "KillBroker", broker_id=SLAVE):
-            return Verdict.wrong(SLAVE_KILLED, broker=BROKER, fifo=n["fifo"], rests_on=[killed.seq])
-        return Verdict.not_yet(_("The master of {broker} runs still."), broker=BROKER)
+            return Verdict.wrong(SLAVE_KILLED, rests_on=[killed])
+        return Verdict.not_yet(_("The master of {broker} is still running."))
     queues, lapsed, back = _queues(evidence), _lapsed(evidence, kill), _back(evidence)
     last = max((entry.seq for entry in lapsed.values()), default=kill.seq)
     goes_on, quiet_s = _rows(evidence, "group", last), (evidence.now_ms - _last_ms(evidence, "fifo", kill)) / 1000
     if not unfinished(evidence, n["fifo"], queues) or not (goes_on or unfinished(evidence, n["group"], queues)):
         return Verdict.wrong(
             _(
-                "There was too little to do when {broker} was killed. Start it, wait a minute, send "
-                "{count} messages and kill it some 8 seconds later."
+                "Too few messages were left when {broker} was killed. Start it, wait a minute, send {count} "
+                "messages and kill it about 8 seconds later."
             ),
-            broker=BROKER,
-            count=n["count"],
-            rests_on=[kill.seq],
+            rests_on=[kill],
         )
     if back is not None:
-        return Verdict.wrong(EARLY, broker=BROKER, fifo=n["fifo"], count=n["count"], rests_on=[kill.seq, back.seq])
+        return Verdict.wrong(EARLY, rests_on=[kill, back])
     if len(lapsed) < n["queues"]:
-        return Verdict.not_yet(
-            _("{fifo} trusts {count} of its locks still."), fifo=n["fifo"], count=n["queues"] - len(lapsed)
-        )
+        return Verdict.not_yet(_("{fifo} still trusts {count} of its locks."), count=n["queues"] - len(lapsed))
     if quiet_s < QUIET_S or not goes_on or _locked(evidence, kill.seq):
         return Verdict.not_yet(
-            _("The last message of {fifo} was {quiet_s} s ago: watch both groups a little longer."),
-            fifo=n["fifo"],
+            _("{fifo} finished its last message {quiet_s} s ago: watch both groups a little longer."),
             quiet_s=round(quiet_s),
         )
     return Verdict.met(
-        _("{fifo} stopped {after_s} s after the kill with {left} messages left, while {group} goes on."),
-        fifo=n["fifo"],
+        _("{fifo} stopped {after_s} s after the kill with {left} messages left; {group} continues."),
         after_s=round((_last_ms(evidence, "fifo", kill) - kill.at_ms) / 1000),
         left=unfinished(evidence, n["fifo"], _queues(evidence)),
-        group=n["group"],
-        rests_on=[
-            kill.seq,
-            *(entry.seq for entry in _lost(evidence, kill)),
-            *(entry.seq for entry in lapsed.values()),
-            goes_on[-1].seq,
-        ],
+        rests_on=[kill, *_lost(evidence, kill), *lapsed.values(), goes_on[-1]],
     )
 
 
 def _last_ms(evidence: Evidence, group: str, kill: Seen[ActionTaken]) -> int:
-    """When a group finished its last message, at the kill or later."""
+    """Return the time of the group's last success at or after the kill, in ms."""
     return max((row.at_ms for row in _rows(evidence, group, kill.seq)), default=kill.at_ms)
 
 
 def _lost(evidence: Evidence, kill: Seen[ActionTaken]) -> list[Seen[LocksLost]]:
-    return [entry for entry in evidence.of(LocksLost, since=kill.seq) if entry.event.broker == BROKER][:1]
+    return evidence.of(LocksLost, since=kill.seq, broker=BROKER)[:1]
 
 
 def _works_for_s(evidence: Evidence) -> Truth:
-    kill = _kill(evidence)
-    if kill is None:
+    if (kill := _kill(evidence)) is None:
         return Truth(0.0)
     rows = _rows(evidence, "fifo", kill.seq)
     return Truth((_last_ms(evidence, "fifo", kill) - kill.at_ms) / 1000, (kill.seq, *(row.seq for row in rows[-1:])))
 
 
 def _locks(evidence: Evidence) -> Truth:
-    """Locks that ended with the master's memory."""
+    """Return the number of locks that were lost with the master's memory."""
     kill = _kill(evidence)
     lost = [] if kill is None else _lost(evidence, kill)
     return Truth(float(sum(entry.event.count for entry in lost)), tuple(entry.seq for entry in lost))
@@ -186,38 +148,29 @@ def _from_slave(evidence: Evidence) -> Verdict:
     left = unfinished(evidence, n["group"], _queues(evidence), None if back is None else back.seq)
     if back is not None and left:
         return Verdict.wrong(
-            _("{broker} was back before {group} had finished. Send {count} messages and kill it again."),
-            broker=BROKER,
-            group=n["group"],
-            count=n["count"],
-            rests_on=[kill.seq, back.seq],
+            _("{broker} was running again before {group} had finished. Send {count} messages and kill it again."),
+            rests_on=[kill, back],
         )
     if left and evidence.now_ms - _last_ms(evidence, "group", kill) > STALLED_MS:
-        return Verdict.wrong(
-            STALLED, group=n["group"], topic=n["topic"], broker=BROKER, count=n["count"], rests_on=[kill.seq]
-        )
+        return Verdict.wrong(STALLED, rests_on=[kill])
     if left:
-        return Verdict.not_yet(_("{group} has {left} messages left."), group=n["group"], left=left)
+        return Verdict.not_yet(_("{group} has {left} messages left."), left=left)
     pulled = _pulled(evidence, kill)
     return Verdict.met(
-        _("{group} has finished everything, {pulled} messages of it from the slave; {fifo} has {left} messages left."),
-        group=n["group"],
+        _("{group} has finished everything, with {pulled} messages from the slave; {fifo} has {left} messages left."),
         pulled=sum(entry.event.count for entry in pulled),
-        fifo=n["fifo"],
         left=unfinished(evidence, n["fifo"], _queues(evidence)),
-        rests_on=[kill.seq, *(entry.seq for entry in pulled)],
+        rests_on=[kill, *pulled],
     )
 
 
 def _pulled(evidence: Evidence, kill: Seen[ActionTaken]) -> list[Seen[PullAnswered]]:
-    """Pulls of the concurrent group that were answered with messages while the master was down."""
+    """Return the concurrent group's pulls that were answered with messages while the master was down."""
     n, back = evidence.numbers, _back(evidence)
     return [
         entry
-        for entry in evidence.of(PullAnswered, since=kill.seq)
-        if (entry.event.group, entry.event.topic) == (n["group"], n["topic"])
-        and entry.event.count
-        and (back is None or entry.seq < back.seq)
+        for entry in evidence.of(PullAnswered, since=kill.seq, group=n["group"], topic=n["topic"])
+        if entry.event.count and (back is None or entry.seq < back.seq)
     ]
 
 
@@ -232,7 +185,7 @@ def _node(evidence: Evidence) -> Truth:
 
 
 def _share(evidence: Evidence) -> Truth:
-    """Return the share of messages the concurrent group got while the master was down."""
+    """Return the concurrent group's share of the messages while the master was down: "all" or "memory"."""
     kill = _kill(evidence)
     pulled = [] if kill is None else _pulled(evidence, kill)
     left = unfinished(evidence, evidence.numbers["group"], _queues(evidence))
@@ -242,43 +195,34 @@ def _share(evidence: Evidence) -> Truth:
 def _goes_on(evidence: Evidence) -> Verdict:
     n, kill = evidence.numbers, _kill(evidence)
     assert kill is not None, "the step before has seen it"
-    back = _back(evidence)
-    if back is None:
-        return Verdict.not_yet(_("The master of {broker} is down still."), broker=BROKER)
+    if (back := _back(evidence)) is None:
+        return Verdict.not_yet(_("The master of {broker} is still down."))
     locked, rows = _locked(evidence, back.seq), _rows(evidence, "fifo", back.seq)
     if len(locked) < n["queues"]:
-        return Verdict.not_yet(
-            _("{fifo} has {count} of {queues} locks."), fifo=n["fifo"], count=len(locked), queues=n["queues"]
-        )
+        return Verdict.not_yet(_("{fifo} has {count} of {queues} locks."), count=len(locked))
     counts = Counter(row.queue for row in rows)
     if slow := [queue for queue in locked if counts[queue] < AGAIN]:
         return Verdict.not_yet(
-            _("{fifo} has finished {count} of {each} messages of a queue since the start."),
-            fifo=n["fifo"],
+            _("{fifo} has finished {count} of {each} messages in a queue since the start."),
             count=min(counts[queue] for queue in slow),
             each=AGAIN,
         )
     return Verdict.met(
-        _("{fifo} went on {after_s} s after the start; in all, {breaks} messages came again or out of order."),
-        fifo=n["fifo"],
+        _("{fifo} resumed {after_s} s after the start; in total, {breaks} messages were redelivered or out of order."),
         after_s=round(float(str(_pause_s(evidence).value))),
         breaks=f"{_broken(evidence).value:g}",
-        rests_on=[kill.seq, back.seq, *(entry.seq for entry in locked.values())],
+        rests_on=[kill, back, *locked.values()],
     )
 
 
 def _pause_s(evidence: Evidence) -> Truth:
-    """Seconds from the master's start to the first message that is finished in order."""
+    """Return the seconds from the master's start to the first orderly success."""
     back = _back(evidence)
-    rows = [] if back is None else _rows(evidence, "fifo", back.seq)
-    if back is None or not rows:
-        return Truth(0.0)
-    return Truth((rows[0].at_ms - back.at_ms) / 1000, (back.seq, rows[0].seq))
+    return seconds_between(back, first([] if back is None else _rows(evidence, "fifo", back.seq)))
 
 
 def _broken(evidence: Evidence) -> Truth:
-    rows = out_of_order(_rows(evidence, "fifo", 0))
-    return Truth(float(len(rows)), tuple(row.seq for row in rows))
+    return count_of(out_of_order(_rows(evidence, "fifo", 0)))
 
 
 def _new_locks(evidence: Evidence) -> Truth:
@@ -293,99 +237,43 @@ def _is_start(evidence: Evidence, answer: Answer) -> bool:
     return answer in {str(entry.seq) for entry in (back, start) if entry is not None}
 
 
-def _send(hands: Hands) -> None:
-    n = hands.numbers
-    hands.wait(12)
-    hands.predict(20)
-    hands.act(SendMessages(topic=n["topic"], count=n["count"]))
-    hands.wait(n["before_s"])
-
-
-def _first(hands: Hands) -> None:
-    _send(hands)
-    hands.act(KillBroker(broker=BROKER))
-    hands.see(90)
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    hands.say(float(str(_locks(hands.evidence).value)))
-    hands.why("memory")
-    hands.predict("all")
-    hands.see(120)
-
-
-def _third(hands: Hands) -> None:
-    _second(hands)
-    hands.say("slave")
-    hands.predict(15)
-    hands.act(StartBroker(broker=BROKER))
-    hands.see()
-    hands.say(float(str(_broken(hands.evidence).value)))
-
-
-def _solve(hands: Hands) -> None:
-    _third(hands)
-    hands.why(str(_new_locks(hands.evidence).rests_on[0]))
-
-
-def _kills_the_slave(hands: Hands) -> None:
-    _send(hands)
-    hands.act(KillBroker(broker=BROKER, broker_id=SLAVE))
-    hands.see(5)
-
-
-def _starts_at_once(hands: Hands) -> None:
-    _send(hands)
-    hands.act(KillBroker(broker=BROKER))
-    hands.wait(3)
-    hands.act(StartBroker(broker=BROKER))
-    hands.see(5)
-
-
-def _counts_queues(hands: Hands) -> None:
-    _first(hands)
-    hands.say(hands.numbers["queues"])
-
-
-def _thinks_locks_are_copied(hands: Hands) -> None:
-    _first(hands)
-    hands.say(float(str(_locks(hands.evidence).value)))
-    hands.why("copied")
-
-
-def _thinks_the_other_master(hands: Hands) -> None:
-    _second(hands)
-    hands.say("other")
-
-
-def _clicks_the_start(hands: Hands) -> None:
-    _third(hands)
-    hands.why(str(hands.evidence.of(BrokerStarted)[-1].seq))
+KILL = act(lambda n: KillBroker(broker=BROKER))
+START = act(lambda n: StartBroker(broker=BROKER))
+SOLUTION = Solution(
+    SolvedStep(
+        before=wait(12),
+        predict=20,
+        do=(send("count"), wait("before_s"), KILL),
+        within_s=90,
+        say=answer_of(_locks),
+        why="memory",
+    ),
+    SolvedStep(predict="all", within_s=120, say="slave"),
+    SolvedStep(predict=15, do=START, say=answer_of(_broken), why=lambda h: str(_new_locks(h.evidence).rests_on[0])),
+)
 
 
 SLAVE_KILLED = _(
-    "That was the slave of {broker}. It gives no locks, so {fifo} goes on as before. Start it, and kill the master."
+    "That was the slave of {broker}. It grants no locks, so {fifo} continues as before. Start it, and kill the master."
 )
 EARLY = _(
-    "{broker} was back before {fifo} stopped trusting its locks, so it noticed little. Wait a minute, send "
-    "{count} messages, kill it again and leave it down."
+    "{broker} was running again before {fifo} stopped trusting its locks, so the effect was small. Wait a "
+    "minute, send {count} messages, kill it again and leave it down."
 )
 STALLED = _(
-    "The slave gives {group} nothing: it had not copied {topic} before the kill. It copies topics every 10 s, "
-    "and finds a master that is back within 30 s. Start {broker}, wait a minute, send {count} messages and "
-    "kill it again."
+    "The slave has no messages for {group}: it had not copied {topic} before the kill. It copies topics every 10 s, "
+    "and finds a restarted master within 30 s. Start {broker}, wait a minute, send {count} messages and kill it again."
 )
 RETRY_QUEUE = _(
-    "You wrote {given}: those are the queues of {topic}. {fifo} reads its retry topic in order too, and "
-    "locks its queue."
+    "You wrote {given}: that is the number of queues of {topic}. {fifo} also reads its retry topic in order, and "
+    "locks the queue of that topic."
 )
 COPIED = _(
-    'No lock is copied to a slave: the table was in the memory of the master alone. "locks" in the journal '
-    "says when it was lost."
+    'Locks are not copied to a slave: the lock table was only in the memory of the master. "locks" in the '
+    "journal shows when it was lost."
 )
 OTHER_MASTER = _("{other} has no queue of {topic}, and queues do not move to another master.")
-STARTED = _("A master starts without any lock, and its start gives none. Look after it, for what {fifo} was given.")
+STARTED = _("A master starts without locks, and its start grants none. Look for locks that {fifo} received later.")
 
 MASTER_DIES = Lab(
     slug="master-dies",
@@ -393,8 +281,8 @@ MASTER_DIES = Lab(
     minutes=11,
     template="replicas",
     changes={"pull_threshold_for_queue": 32},
-    title=_("Master dies under orderly load"),
-    goal=_("Why a group that reads in order stands while its master is down, and another one goes on."),
+    title=_("Master failure under orderly load"),
+    goal=_("Why an orderly group stops while its master is down, and another group continues."),
     draw=_draw,
     derive=_derive,
     setup=_setup,
@@ -404,101 +292,107 @@ MASTER_DIES = Lab(
             title=_("Order before availability"),
             rate=2,
             do=_(
-                "{group} reads {topic} concurrently, and {fifo} in order. Send {count} messages to {topic}, some 8 "
-                "seconds later kill the master of {broker} (Topology), and wait until {fifo} stops."
+                "{group} reads {topic} concurrently, and {fifo} reads it in order. Send {count} messages to {topic}. "
+                "About 8 seconds later, kill the master of {broker} (Topology), and wait until {fifo} stops."
             ),
-            watch=_('The members of both groups; then "locks" and "lapsed" in the journal.'),
+            watch=_('The members of both groups; then "locks" and "lock expired" in the journal.'),
             mark="journal",
             predict=Question(
-                text=_("For how many seconds after the kill will {fifo} go on?"),
+                text=_("For how many seconds after the kill will {fifo} continue?"),
                 kind=Number(_("s"), within=10),
                 right=_works_for_s,
             ),
             check=_order_stands,
             say=Question(
-                text=_("How many locks of {fifo} ended with the memory of {broker}?"),
+                text=_("How many locks of {fifo} were lost with the memory of {broker}?"),
                 kind=Number(_("locks")),
                 right=_locks,
                 again=_('You wrote {given}; read "locks" in the journal again.'),
                 misreadings=(Misreading(RETRY_QUEUE, lambda e, answer: bool(answer == e.numbers["queues"])),),
             ),
             why=Question(
-                text=_("{fifo} has messages in memory. Why does it not go on?"),
-                kind=Choice(
-                    (
-                        ("memory", _("Only a master gives locks, and a member trusts its own for 30 s.")),
-                        ("copied", _("The slave has the locks still, and gives them to no one.")),
-                        ("behind", _("The slave has fewer messages than the master had.")),
-                    )
+                text=_("{fifo} has messages in memory. Why does it stop?"),
+                kind=choice(
+                    memory=_("Only a master grants locks, and a member trusts its locks for 30 s."),
+                    copied=_("The slave still has the locks, and grants them to no member."),
+                    behind=_("The slave has fewer messages than the master had."),
                 ),
                 right=lambda e: Truth("memory"),
-                again=_("{group} reads the same messages from the slave, and goes on."),
+                again=_("{group} reads the same messages from the slave, and continues."),
                 misreadings=(Misreading(COPIED, chosen("copied")),),
             ),
             hints=(_("A member renews its locks every 20 s, and trusts them for 30 s after the last renewal."),),
         ),
         Step(
-            title=_("What the slave is for"),
+            title=_("The role of the slave"),
             rate=4,
-            do=_("Leave the master down, and wait until {group} gets no further."),
-            watch=_("The rows of the queues of {topic} in {group}: who answers its pulls."),
+            do=_("Leave the master down, and wait until {group} makes no further progress."),
+            watch=_("The rows of the queues of {topic} in {group}: which broker answers the pulls."),
             mark="queue:broker-a:0",
             predict=Question(
-                text=_("What will {group} get of the rest while the master is down?"),
-                kind=Choice((("all", _("all of it")), ("memory", _("only what it had pulled before")))),
+                text=_("Which of the remaining messages will {group} receive while the master is down?"),
+                kind=choice(all=_("all of them"), memory=_("only those pulled before")),
                 right=_share,
             ),
             check=_from_slave,
             say=Question(
-                text=_("Who gave {group} the messages that it pulled after the kill?"),
-                kind=Choice(
-                    (
-                        ("slave", _("the slave of {broker}")),
-                        ("other", _("{other}, the other master")),
-                        ("memory", _("no one: it had them in memory")),
-                    )
+                text=_("Which node delivered the messages that {group} pulled after the kill?"),
+                kind=choice(
+                    slave=_("the slave of {broker}"),
+                    other=_("{other}, the other master"),
+                    memory=_("none: the messages were already in memory"),
                 ),
                 right=_node,
-                again=_("It had room for some 60 messages of each queue, and pulled more since then."),
+                again=_("The group had room for about 60 messages of each queue, and has pulled more since the kill."),
                 misreadings=(Misreading(OTHER_MASTER, chosen("other")),),
             ),
-            hints=(_("A client asks for the route every 30 s, and is given one without the master then."),),
+            hints=(_("A client requests the route every 30 s, and then receives one without the master."),),
         ),
         Step(
-            title=_("The master is back"),
+            title=_("Return of the master"),
             rate=4,
-            do=_("Start the master of {broker}, and wait until {fifo} goes on with every queue."),
-            watch=_('"lock" in the journal, and {fifo} going on.'),
+            do=_("Start the master of {broker}, and wait until {fifo} resumes every queue."),
+            watch=_('"lock" in the journal, and {fifo} resuming.'),
             mark="journal",
             predict=Question(
-                text=_("How many seconds after the start will {fifo} go on?"),
+                text=_("How many seconds after the start of the master will {fifo} resume?"),
                 kind=Number(_("s"), within=15),
                 right=_pause_s,
             ),
             check=_goes_on,
             say=Question(
-                text=_("How many messages did {fifo} finish again, or out of the order of their queue?"),
+                text=_("How many messages did {fifo} finish again, or out of queue order?"),
                 kind=Number(_("messages")),
                 right=_broken,
                 again=_('You wrote {given}; look at "Delivered again" above the queues of {fifo}.'),
             ),
             why=Question(
-                text=_("Click an event by which {fifo} could go on."),
+                text=_("Click an event that allowed {fifo} to resume."),
                 kind=EventClick(),
                 right=_new_locks,
-                again=_('That event gave {fifo} no lock. Look for "lock" after the start.'),
+                again=_('That event granted {fifo} no lock. Look for "lock" after the start of the master.'),
                 misreadings=(Misreading(STARTED, _is_start),),
             ),
-            hints=(_("It asks for its locks every 3 s, as soon as its route names a master again."),),
+            hints=(_("An orderly group requests its locks every 3 s, as soon as its route contains a master again."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("kills the slave", "a slave gives locks", SLAVE_KILLED, _kills_the_slave),
-        WrongScript("starts at once", "a lock ends with its master", EARLY, _starts_at_once),
-        WrongScript("counts queues", "only the topic is locked", RETRY_QUEUE, _counts_queues),
-        WrongScript("copied", "locks are replicated", COPIED, _thinks_locks_are_copied),
-        WrongScript("other master", "another master takes the queues over", OTHER_MASTER, _thinks_the_other_master),
-        WrongScript("clicks the start", "the start brings the locks back", STARTED, _clicks_the_start),
+        SOLUTION.wrong("kills the slave", "a slave grants locks", SLAVE_KILLED).at(
+            1,
+            do=(send("count"), wait("before_s"), act(lambda n: KillBroker(broker=BROKER, broker_id=SLAVE))),
+            within_s=5,
+        ),
+        SOLUTION.wrong("starts at once", "a member stops as soon as its master is down", EARLY).at(
+            1, do=(send("count"), wait("before_s"), KILL, wait(3), START), within_s=5
+        ),
+        SOLUTION.wrong("counts queues", "only the queues of the topic are locked", RETRY_QUEUE).at(
+            1, say=lambda h: h.numbers["queues"]
+        ),
+        SOLUTION.wrong("copied", "locks are replicated", COPIED).at(1, why="copied"),
+        SOLUTION.wrong("other master", "another master takes over the queues", OTHER_MASTER).at(2, say="other"),
+        SOLUTION.wrong("clicks the start", "the start restores the locks", STARTED).at(
+            3, why=lambda h: str(h.evidence.of(BrokerStarted)[-1].seq)
+        ),
     ),
 )

@@ -1,18 +1,22 @@
 """Lab 4: more members than queues."""
 
-from sandbox.control.actions import Action, ChangeTopic, CreateTopic, StartConsumer, StartProducer, Subscription
+from sandbox.control.actions import Action, StartConsumer, StartProducer
 from sandbox.journal.events import QueuesAssigned
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
+from sandbox.labs.board import board
 from sandbox.labs.evidence import Evidence, Numbers
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
-from sandbox.labs.measures import assignments, newest_change
+from sandbox.labs.evidence_measures import assignments, newest_change
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.script_acts import act, change_topic
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 IDLE_S = 20
-AFTER_S = 50  # a client learns a route every 30 s and divides every 20 s
+AFTER_S = 50  # a client updates its routes every 30 s and rebalances every 20 s
 
 
 def _draw(chance: Chance) -> dict[str, object]:
@@ -31,8 +35,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
-        StartConsumer(group=n["group"], subscriptions=(Subscription(n["topic"]),), copies=n["at_first"]),
+        topic(n, n["queues"]),
+        member(n, copies=n["at_first"]),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=6),
     )
 
@@ -51,12 +55,11 @@ def _some_are_idle(evidence: Evidence) -> Verdict:
     n = evidence.numbers
     newest = evidence.assigned(n["group"], n["topic"])
     if len(newest) != n["members"]:
-        return Verdict.not_yet(_("The group has {now} of {members} members."), now=len(newest), members=n["members"])
+        return Verdict.not_yet(_("The group has {now} of {members} members."), now=len(newest))
     since_ms = max(entry.at_ms for entry in newest.values() if entry.event.added or not entry.event.queues)
-    held_s = (evidence.now_ms - since_ms) // 1000
-    if held_s < IDLE_S:
+    if (held_s := evidence.passed_s(since_ms)) < IDLE_S:
         return Verdict.not_yet(
-            _("The queues are divided for {held_s} s; watch for {wait_s} s."), held_s=held_s, wait_s=IDLE_S
+            _("The queues have been assigned for {held_s} s; watch for {wait_s} s."), held_s=held_s, wait_s=IDLE_S
         )
     return Verdict.met(
         _("{idle} members have had no queue for {held_s} s."),
@@ -68,18 +71,14 @@ def _some_are_idle(evidence: Evidence) -> Verdict:
 
 def _none_is_idle(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    changed = newest_change(evidence, n["topic"])
-    if changed is None:
-        return Verdict.not_yet(_("{topic} still has {queues} queues."), topic=n["topic"], queues=n["queues"])
+    if (changed := newest_change(evidence, n["topic"])) is None:
+        return Verdict.not_yet(_("{topic} still has {queues} queues."))
     newest = changed.event
     if newest.read_queues < n["more"]:
         if newest.write_queues > newest.read_queues:
-            return Verdict.wrong(WRITTEN, write=newest.write_queues, read=newest.read_queues, rests_on=[changed.seq])
+            return Verdict.wrong(WRITTEN, write=newest.write_queues, read=newest.read_queues, rests_on=[changed])
         return Verdict.wrong(
-            _("{read} queues to read are fewer than {more}."),
-            read=newest.read_queues,
-            more=n["more"],
-            rests_on=[changed.seq],
+            _("{read} read queues are fewer than {more}."), read=newest.read_queues, rests_on=[changed]
         )
     assigned = evidence.assigned(n["group"], n["topic"])
     if any(entry.seq < changed.seq for entry in assigned.values()) or _idle(evidence):
@@ -87,15 +86,14 @@ def _none_is_idle(evidence: Evidence) -> Verdict:
     return Verdict.met(
         _("Every member has a queue, {after_s} s after the change."),
         after_s=round(_after(evidence)),
-        rests_on=(changed.seq, *_newest(evidence)),
+        rests_on=[changed, *_newest(evidence)],
     )
 
 
 def _after(evidence: Evidence) -> float:
-    """Seconds from the change to the last first assignment after it."""
+    """Return the seconds from the change until the last client received its first queues."""
     n = evidence.numbers
-    changed = newest_change(evidence, n["topic"])
-    if changed is None:
+    if (changed := newest_change(evidence, n["topic"])) is None:
         return 0.0
     first: dict[str, int] = {}
     for entry in evidence.of(QueuesAssigned, since=changed.seq):
@@ -104,84 +102,43 @@ def _after(evidence: Evidence) -> float:
     return (max(first.values(), default=changed.at_ms) - changed.at_ms) / 1000
 
 
-def _solve(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict(n["idle"])
-    hands.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
-    hands.see()
-    board = hands.read(f"board/{n['group']}/{n['topic']}")
-    owners = {row["owner"] for row in board["queues"].values()}
-    hands.say(sum(client not in owners for client in board["members"]))
-    hands.why("one_owner")
-    hands.predict(40)
-    hands.act(ChangeTopic(topic=n["topic"], write_queues=n["more"], read_queues=n["more"]))
-    hands.see()
-    hands.say(2)
-    hands.why("route_then_divide")
+def _without_queue(hands: Hands) -> int:
+    data = board(hands)
+    owners = {row["owner"] for row in data["queues"].values()}
+    return sum(client not in owners for client in data["members"])
 
 
-def _read_only_written(hands: Hands) -> None:
-    _first_step(hands)
-    n = hands.numbers
-    hands.predict(10)
-    hands.act(ChangeTopic(topic=n["topic"], write_queues=n["more"], read_queues=n["queues"]))
-    hands.see(90)
-
-
-def _first_step(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict(0)
-    hands.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
-    hands.see()
-    hands.say(n["idle"])
-    hands.why("one_owner")
-
-
-def _all_share(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict(0)
-    hands.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
-    hands.see()
-    hands.say(0)
-
-
-def _counted_the_busy(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict(n["queues"])
-    hands.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
-    hands.see()
-    hands.say(n["queues"])
-
-
-def _blames_the_broker(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict(n["idle"])
-    hands.act(StartConsumer(group=n["group"], copies=n["members"] - n["at_first"]))
-    hands.see()
-    hands.say(n["idle"])
-    hands.why("late")
-
-
-SHARED = _("You wrote 0; look at the cards without a lane again. A queue is never divided between two members.")
-BUSY = _("You wrote {given}: those are the members that have a queue. Count the cards without a lane.")
-LATE = _(
-    "They joined long ago and send heartbeats; waiting gives them nothing. Compare the number of lanes with the "
-    "number of cards."
+SOLUTION = Solution(
+    SolvedStep(
+        predict=lambda h: h.numbers["idle"],
+        do=act(lambda n: StartConsumer(group=n["group"], copies=n["members"] - n["at_first"])),
+        say=_without_queue,
+        why="one_owner",
+    ),
+    SolvedStep(predict=40, do=change_topic("more", "more"), say=2, why="route_then_divide"),
 )
-WRITTEN = _("Messages go to {write} queues, but members read {read} of them: they divide the read queues.")
+
+
+SHARED = _("You wrote 0; look at the cards without a lane again. A queue is never shared by two members.")
+BUSY = _("You wrote {given}: that is the number of members with a queue. Count the cards without a lane.")
+LATE = _(
+    "The members without a queue joined long ago and send heartbeats; waiting changes nothing. Compare the "
+    "number of lanes with the number of cards."
+)
+WRITTEN = _("Messages go to {write} queues, but the group reads {read} of them: it assigns the read queues.")
 
 MEMBERS_AND_QUEUES = Lab(
     slug="members-and-queues",
     number="4",
     minutes=8,
     title=_("More members than queues"),
-    goal=_("How many members of a group can work at once, and what a member too many does."),
+    goal=_("How many members of a group can work at once, and what happens to extra members."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"StartConsumer", "StopActor", "RemoveActor", "ChangeTopic"}),
     steps=(
         Step(
-            title=_("A member too many"),
+            title=_("An extra member"),
             do=_(
                 "{topic} has {queues} queues, and {group} has {at_first} members. Start members of {group} until it "
                 "has {members}. Then watch for 20 seconds."
@@ -195,7 +152,7 @@ MEMBERS_AND_QUEUES = Lab(
             ),
             check=_some_are_idle,
             say=Question(
-                text=_("Count on the board: how many members have no queue?"),
+                text=_("Count on the board: how many members have no queue now?"),
                 kind=Number(_("members")),
                 right=lambda e: Truth(float(len(_idle(e))), _newest(e)),
                 again=_("You wrote {given}; count the cards without a lane again."),
@@ -205,61 +162,64 @@ MEMBERS_AND_QUEUES = Lab(
                 ),
             ),
             why=Question(
-                text=_("Why do they have none?"),
-                kind=Choice(
-                    (
-                        ("one_owner", _("In a group, each queue has at most one owner.")),
-                        ("late", _("They joined last and have not got their share yet.")),
-                        ("broker", _("The broker admits only as many members as it has threads.")),
-                    )
+                text=_("Why do these members have no queue?"),
+                kind=choice(
+                    one_owner=_("In a group, each queue has at most one owner."),
+                    late=_("They joined last and have not received their share yet."),
+                    broker=_("The broker accepts only as many members as it has threads."),
                 ),
                 right=lambda e: Truth("one_owner"),
-                again=_("The broker admits them all: their cards are there. Compare lanes and cards."),
+                again=_("The broker accepts all members: the Board shows their cards. Compare lanes and cards."),
                 misreadings=(Misreading(LATE, chosen("late")),),
             ),
             hints=(
                 _("A lane leads from each queue to the member that reads it."),
-                _("Each member sorts queues and members and takes its part: there are {queues} parts at most."),
+                _("Each member sorts queues and members and takes its share: there are at most {queues} shares."),
             ),
         ),
         Step(
-            title=_("More queues, a little later"),
+            title=_("More queues, a short delay"),
             rate=4,
-            do=_("Change {topic} to {more} queues, to write and to read."),
+            do=_("Change {topic} to {more} write queues and {more} read queues."),
             watch=_("Cards without a lane, and the journal: route, then rebalance."),
             mark="lanes",
             predict=Question(
-                text=_("After how many seconds will the last member have its first queue?"),
+                text=_("After how many seconds will the last member receive its first queue?"),
                 kind=Number(_("s"), within=20),
                 right=lambda e: Truth(_after(e), _newest(e)),
             ),
             check=_none_is_idle,
             say=Question(
-                text=_("How many queues has each member now?"),
+                text=_("How many queues does each member have now?"),
                 kind=Number(_("queues")),
                 right=lambda e: Truth(float(e.numbers["more"] // e.numbers["members"]), _newest(e)),
                 again=_("You wrote {given}; open a member's card and count its lanes again."),
             ),
             why=Question(
-                text=_("Why did it not happen at once?"),
-                kind=Choice(
-                    (
-                        ("route_then_divide", _("Clients ask for the route every 30 s and divide every 20 s.")),
-                        ("copy", _("Stored messages were first moved to the new queues.")),
-                        ("broker", _("The broker hands queues out one after the other.")),
-                    )
+                text=_("Why did the members wait for their first queue?"),
+                kind=choice(
+                    route_then_divide=_("Clients request the route every 30 s and rebalance every 20 s."),
+                    copy=_("Stored messages were first moved to the new queues."),
+                    broker=_("The broker distributes queues one at a time."),
                 ),
                 right=lambda e: Truth("route_then_divide"),
-                again=_("Queues are not handed out, and no message moved: look at who learned the route, and when."),
+                again=_(
+                    "The broker does not distribute queues, and no message moved: look at who received the "
+                    "route, and when."
+                ),
             ),
-            hints=(_("Clients are not informed of a new route; they ask for it."),),
+            hints=(_("Clients are not notified of a new route; they request it."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("shared", "queues are divided among all members", SHARED, _all_share),
-        WrongScript("busy", "counts the members that work", BUSY, _counted_the_busy),
-        WrongScript("late", "idle members have not got their share yet", LATE, _blames_the_broker),
-        WrongScript("written", "only the write queues count", WRITTEN, _read_only_written),
+        SOLUTION.wrong("shared", "queues are divided among all members", SHARED).at(1, predict=0, say=0),
+        SOLUTION.wrong("busy", "counts the members that work", BUSY).at(
+            1, predict=lambda h: h.numbers["queues"], say=lambda h: h.numbers["queues"]
+        ),
+        SOLUTION.wrong("late", "idle members have not got their share yet", LATE).at(1, why="late"),
+        SOLUTION.changed(1, predict=0)
+        .wrong("written", "only the write queues count", WRITTEN)
+        .at(2, predict=10, do=change_topic("more", "queues"), within_s=90),
     ),
 )

@@ -1,22 +1,18 @@
-"""Lab 5: an orderly lock is stuck for 60 s."""
+"""Lab 5: after a crash, an orderly lock blocks its queue for 60 s."""
 
-from sandbox.control.actions import (
-    Action,
-    CrashActor,
-    CreateTopic,
-    RestartActor,
-    StartConsumer,
-    StartProducer,
-    StopActor,
-    Subscription,
-)
+from sandbox.control.actions import Action, StartProducer
 from sandbox.journal.events import ActionTaken, LockDenied, QueueLocked, QueueUnlocked
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Answer, Choice, EventClick, Number
-from sandbox.labs.evidence import Evidence, Numbers, Seen, queue_of
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript
-from sandbox.labs.marking import _
+from sandbox.labs.board import board
+from sandbox.labs.evidence import Evidence, Numbers, Seen, last, queue_of
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth
+from sandbox.labs.question_kinds import Answer, EventClick, Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.script_acts import crash, restart, stop, wait
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
+from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import seconds_between
 from sandbox.labs.verdict import Verdict
 
 TRUST_S = 30  # how long a client trusts its own lock
@@ -36,13 +32,9 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    topics = (Subscription(n["topic"]),)
     return (
-        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
-        *(
-            StartConsumer(actor=n[label], group=n["group"], subscriptions=topics, listener="orderly", work_ms=(20, 80))
-            for label in ("one", "other")
-        ),
+        topic(n, n["queues"]),
+        *(member(n, actor=n[label], listener="orderly", work_ms=(20, 80)) for label in ("one", "other")),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"], keys=CUSTOMERS, selector="hash"),
     )
 
@@ -61,40 +53,29 @@ def _locks(evidence: Evidence, before: int) -> dict[str, Seen[QueueLocked]]:
 
 
 def _crash(evidence: Evidence, since: int | None = None) -> Seen[ActionTaken] | None:
-    crashes = [
-        entry
-        for entry in evidence.actions("CrashActor", since=since)
-        if entry.event.fields["actor"] == evidence.numbers["one"]
-    ]
-    return crashes[-1] if crashes else None
+    return last(evidence.actions("CrashActor", since=since, actor=evidence.numbers["one"]))
 
 
 def _is_denied(evidence: Evidence) -> Verdict:
     n, crash = evidence.numbers, _crash(evidence)
     if crash is None:
-        stops = [entry for entry in evidence.actions("StopActor") if entry.event.fields["actor"] == n["one"]]
-        if stops:
-            return Verdict.wrong(STOPPED, one=n["one"], rests_on=[stops[-1].seq])
-        return Verdict.not_yet(_("{one} still runs."), one=n["one"])
+        if stops := evidence.actions("StopActor", actor=n["one"]):
+            return Verdict.wrong(STOPPED, rests_on=[stops[-1]])
+        return Verdict.not_yet(_("{one} is still running."))
     if not _locks(evidence, crash.seq):
         return Verdict.wrong(
-            _("{one} held no lock when it crashed: restart it and wait until it has queues."),
-            one=n["one"],
-            rests_on=[crash.seq],
+            _("{one} held no lock when it crashed: restart it and wait until it has queues."), rests_on=[crash]
         )
     denied = [entry for entry in evidence.of(LockDenied, since=crash.seq) if _of_one(evidence, entry.event.holder)]
     if len(denied) < 2:
-        return Verdict.not_yet(_("{other} was refused {count} times so far."), other=n["other"], count=len(denied))
+        return Verdict.not_yet(_("{other} has been denied {count} times so far."), count=len(denied))
     return Verdict.met(
-        _("{other} owns the queues of {one}, and the broker refused it their locks."),
-        other=n["other"],
-        one=n["one"],
-        rests_on=[crash.seq, *(entry.seq for entry in denied[:4])],
+        _("{other} owns the queues of {one}, but the broker denied it their locks."), rests_on=[crash, *denied[:4]]
     )
 
 
 def _left_s(evidence: Evidence) -> Truth:
-    """Seconds until the locks of the crashed member end, now."""
+    """Return the seconds until the locks of the crashed member expire."""
     crash = _crash(evidence, since=0)
     locks = {} if crash is None else _locks(evidence, crash.seq)
     if not locks:
@@ -104,51 +85,43 @@ def _left_s(evidence: Evidence) -> Truth:
 
 
 def _is_inner_ring(evidence: Evidence, answer: Answer) -> bool:
-    """Return whether the answer is the time the client itself still trusts the lock, or its full 30 s."""
+    """Return True if the answer is the time for which the client still trusts the lock, or its full 30 s."""
     left_s = _left_s(evidence).value
     assert isinstance(left_s, float)
     return isinstance(answer, float) and (abs(answer - TRUST_S) < 1 or abs(answer - max(0.0, left_s - TRUST_S)) < 4)
 
 
 def _taken_over(evidence: Evidence, since: int | None = None) -> list[Seen[QueueLocked]]:
-    return [
-        entry
-        for entry in evidence.of(QueueLocked, since=since)
-        if entry.event.how == "taken_over"
-        and entry.event.group == evidence.numbers["group"]
-        and entry.event.topic == evidence.numbers["topic"]
-    ]
+    return evidence.of(
+        QueueLocked, since=since, how="taken_over", group=evidence.numbers["group"], topic=evidence.numbers["topic"]
+    )
 
 
 def _all_taken_over(evidence: Evidence) -> Verdict:
     n, crash = evidence.numbers, _crash(evidence, since=0)
-    restarts = [entry for entry in evidence.actions("RestartActor") if entry.event.fields["actor"] == n["one"]]
+    restarts = evidence.actions("RestartActor", actor=n["one"])
     taken = _taken_over(evidence)
     early = [] if crash is None else [entry for entry in _taken_over(evidence, crash.seq) if entry not in taken]
     if early:
-        return Verdict.wrong(EARLY, one=n["one"], other=n["other"], rests_on=[entry.seq for entry in early])
+        return Verdict.wrong(EARLY, rests_on=early)
     if restarts and not taken:
-        return Verdict.wrong(RESTARTED, one=n["one"], rests_on=[restarts[-1].seq])
+        return Verdict.wrong(RESTARTED, rests_on=[restarts[-1]])
     stuck = {} if crash is None else _locks(evidence, crash.seq)
     if crash is None or len({queue_of(entry.event) for entry in taken}) < len(stuck):
-        return Verdict.not_yet(_("{left} queues wait for their locks."), left=len(stuck) - len(taken))
+        return Verdict.not_yet(_("{left} queues are waiting for their locks."), left=len(stuck) - len(taken))
     return Verdict.met(
-        _("{after_s} s after the crash {other} got the last lock."),
-        other=n["other"],
+        _("{other} acquired the last lock {after_s} s after the crash."),
         after_s=round((taken[-1].at_ms - crash.at_ms) / 1000),
-        rests_on=[crash.seq, *(entry.seq for entry in taken)],
+        rests_on=[crash, *taken],
     )
 
 
 def _take_over_s(evidence: Evidence) -> Truth:
-    crash, taken = _crash(evidence, since=0), _taken_over(evidence)
-    if crash is None or not taken:
-        return Truth(0.0)
-    return Truth((taken[-1].at_ms - crash.at_ms) / 1000, (crash.seq, taken[-1].seq))
+    return seconds_between(_crash(evidence, since=0), last(_taken_over(evidence)))
 
 
 def _renewals(evidence: Evidence) -> Truth:
-    """The newest lock or renewal of each queue before the crash."""
+    """Return the seqs of the newest lock or renewal of each queue before the crash."""
     crash = _crash(evidence, since=0)
     seqs = () if crash is None else tuple(entry.seq for entry in _locks(evidence, crash.seq).values())
     return Truth(tuple(map(str, seqs)), seqs)
@@ -161,16 +134,14 @@ def _is_crash(evidence: Evidence, answer: Answer) -> bool:
 
 def _unlocked(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    crashes = [entry for entry in evidence.actions("CrashActor") if entry.event.fields["actor"] == n["one"]]
-    if crashes:
-        return Verdict.wrong(AGAIN, one=n["one"], rests_on=[crashes[-1].seq])
-    stops = [entry for entry in evidence.actions("StopActor") if entry.event.fields["actor"] == n["one"]]
-    if not stops:
-        return Verdict.not_yet(_("{one} was not stopped yet."), one=n["one"])
+    if crashes := evidence.actions("CrashActor", actor=n["one"]):
+        return Verdict.wrong(AGAIN, rests_on=[crashes[-1]])
+    if not (stops := evidence.actions("StopActor", actor=n["one"])):
+        return Verdict.not_yet(_("{one} has not been stopped yet."))
     unlocked = [
         entry
-        for entry in evidence.of(QueueUnlocked, since=stops[-1].seq)
-        if entry.event.why == "shutdown" and _of_one(evidence, entry.event.client_id)
+        for entry in evidence.of(QueueUnlocked, since=stops[-1].seq, why="shutdown")
+        if _of_one(evidence, entry.event.client_id)
     ]
     queues = {queue_of(entry.event) for entry in unlocked}
     locked = [
@@ -179,28 +150,20 @@ def _unlocked(evidence: Evidence) -> Verdict:
         if queue_of(entry.event) in queues and not _of_one(evidence, entry.event.client_id)
     ]
     if not queues or queues - {queue_of(entry.event) for entry in locked}:
-        return Verdict.not_yet(_("{other} does not have all locks yet."), other=n["other"])
+        return Verdict.not_yet(_("{other} does not have all locks yet."))
     return Verdict.met(
-        _("{one} gave its locks back, and {other} had them {after_s} s later."),
-        one=n["one"],
-        other=n["other"],
+        _("{one} released its locks, and {other} acquired them {after_s} s later."),
         after_s=round((locked[-1].at_ms - stops[-1].at_ms) / 1000),
-        rests_on=[stops[-1].seq, *(entry.seq for entry in unlocked), locked[-1].seq],
+        rests_on=[stops[-1], *unlocked, locked[-1]],
     )
 
 
 def _hand_over_s(evidence: Evidence) -> Truth:
-    stops = evidence.actions("StopActor")
-    locked = (
-        []
-        if not stops
-        else [
-            entry
-            for entry in evidence.of(QueueLocked, since=stops[-1].seq)
-            if entry.event.how != "renewed" and not _of_one(evidence, entry.event.client_id)
-        ]
-    )
-    return Truth((locked[-1].at_ms - stops[-1].at_ms) / 1000 if locked else 0.0)
+    if not (stops := evidence.actions("StopActor")):
+        return Truth(0.0)
+    locks = [row for row in evidence.of(QueueLocked, since=stops[-1].seq) if row.event.how != "renewed"]
+    newest = last([entry for entry in locks if not _of_one(evidence, entry.event.client_id)])
+    return Truth(seconds_between(stops[-1], newest).value)
 
 
 def _denied_after_stop(evidence: Evidence) -> Truth:
@@ -208,126 +171,72 @@ def _denied_after_stop(evidence: Evidence) -> Truth:
     return Truth(float(len(evidence.of(LockDenied, since=stops[-1].seq))) if stops else 0.0)
 
 
-def _first(hands: Hands) -> None:
-    hands.wait(hands.numbers["before_s"])
-    hands.predict("wait")
-    hands.act(CrashActor(actor=hands.numbers["one"]))
-    hands.see()
-
-
 def _left_on_the_board(hands: Hands) -> float:
-    """The outer ring."""
-    n = hands.numbers
-    data = hands.read(f"board/{n['group']}/{n['topic']}")
-    now_ms = hands.evidence.now_ms
-    dead = hands.evidence.clients(n["one"])
-    ends: list[int] = [
-        row["lock"]["expires_at_ms"] for row in data["queues"].values() if row["lock"] and row["lock"]["holder"] in dead
-    ]
-    return round((max(ends) - now_ms) / 1000)
+    """Return the seconds until the crashed member's locks expire, which the Board shows as the outer ring."""
+    dead = hands.evidence.clients(hands.numbers["one"])
+    locks = [row["lock"] for row in board(hands)["queues"].values() if row["lock"]]
+    ends: list[int] = [lock["expires_at_ms"] for lock in locks if lock["holder"] in dead]
+    return round((max(ends) - hands.evidence.now_ms) / 1000)
 
 
-def _second(hands: Hands) -> None:
-    _first(hands)
-    hands.say(_left_on_the_board(hands))
-    hands.predict(60)
-    hands.see()
-
-
-def _third(hands: Hands) -> None:
-    _second(hands)
-    hands.say(round(float(str(_take_over_s(hands.evidence).value))))
-    hands.why(str(_renewals(hands.evidence).rests_on[0]))
-    hands.act(RestartActor(actor=hands.numbers["one"]))
-    hands.wait(30)
-    hands.predict(1)
-
-
-def _solve(hands: Hands) -> None:
-    _third(hands)
-    hands.act(StopActor(actor=hands.numbers["one"]))
-    hands.see()
-    hands.say(0)
-    hands.why("unlocks")
-
-
-def _inner_ring(hands: Hands) -> None:
-    _first(hands)
-    hands.say(TRUST_S)
-
-
-def _stops(hands: Hands) -> None:
-    hands.wait(30)
-    hands.predict("once")
-    hands.act(StopActor(actor=hands.numbers["one"]))
-    hands.see(20)
-
-
-def _restarts(hands: Hands) -> None:
-    _first(hands)
-    hands.say(_left_on_the_board(hands))
-    hands.predict(5)
-    hands.act(RestartActor(actor=hands.numbers["one"]))
-    hands.see(3)
-
-
-def _clicks_the_crash(hands: Hands) -> None:
-    _second(hands)
-    hands.say(round(float(str(_take_over_s(hands.evidence).value))))
-    crash = _crash(hands.evidence, since=0)
-    hands.why(str(0 if crash is None else crash.seq))
-
-
-def _crashes_again(hands: Hands) -> None:
-    _third(hands)
-    hands.act(CrashActor(actor=hands.numbers["one"]))
-    hands.see(10)
+SOLUTION = Solution(
+    SolvedStep(before=wait("before_s"), predict="wait", do=crash("one"), say=_left_on_the_board),
+    SolvedStep(
+        predict=60,
+        say=lambda h: round(float(str(_take_over_s(h.evidence).value))),
+        why=lambda h: str(_renewals(h.evidence).rests_on[0]),
+    ),
+    SolvedStep(before=(restart("one"), wait(30)), predict=1, do=stop("one"), say=0, why="unlocks"),
+)
 
 
 INNER = _(
-    "You wrote {given}; look at the outer ring again. 30 s is how long a client trusts its own lock: the inner ring."
+    "You wrote {given}; look at the outer ring again. The inner ring shows how long a client trusts its own lock: 30 s."
 )
-STOPPED = _("{one} was stopped cleanly and gave its locks back. Restart it, wait until it has queues, and crash it.")
+STOPPED = _("{one} was stopped cleanly and released its locks. Restart it, wait until it has queues, and crash it.")
 EARLY = _(
-    "{other} had the locks before you had predicted when. Restart {one}, wait until it has queues, and crash it again."
+    "{other} had acquired the locks before you predicted the time. Restart {one}, wait until it has queues, and "
+    "crash it again."
 )
 RESTARTED = _(
-    "{one} runs again as a new client, and does not get the locks of the crashed one either. Only time ends them: wait."
+    "{one} is running again as a new client, and is also denied the locks of the crashed client. Those locks end "
+    "only by expiry: wait."
 )
 CRASHED = _(
-    "The crash set nothing: {one} could do nothing any more. Look before it, for the last time it was given the lock."
+    "The crash itself changed no lock: {one} could not act any more. Look further back, for the last time {one} "
+    "received the lock."
 )
-AGAIN = _("{one} was crashed again. Restart it, wait until it has queues, and stop it cleanly.")
+AGAIN = _("{one} crashed again. Restart it, wait until it has queues, and stop it cleanly.")
 
 ORDERLY_LOCK = Lab(
     slug="orderly-lock",
     number="5",
     minutes=11,
     title=_("Orderly lock stuck for 60 s"),
-    goal=_("Why queues stand after the crash of an orderly consumer, and for how long."),
+    goal=_("Why queues stop after the crash of an orderly consumer, and for how long."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"CrashActor", "RestartActor", "StopActor"}),
     steps=(
         Step(
-            title=_("The lock that is not used"),
-            do=_("Crash {one}, and look at the queues that had been its own."),
-            watch=_("The rings at the queues of {one}: outer arc broker, inner arc client."),
+            title=_("The unused lock"),
+            do=_("Crash {one}, and look at the queues that it had owned."),
+            watch=_(
+                "The rings at the queues of {one}: time left at the broker (outer arc) and at the client (inner arc)."
+            ),
             mark="lock:{one}",
             predict=Question(
-                text=_("What will become of the queues of {one}?"),
-                kind=Choice(
-                    (
-                        ("once", _("{other} goes on with them at once.")),
-                        ("wait", _("{other} owns them and cannot read them for a while.")),
-                        ("lost", _("They stay without an owner until {one} is back.")),
-                    )
+                text=_("What will happen to the queues of {one}?"),
+                kind=choice(
+                    once=_("{other} continues with them at once."),
+                    wait=_("{other} owns them but cannot read them for a while."),
+                    lost=_("They have no owner until {one} returns."),
                 ),
                 right=lambda e: Truth("wait"),
             ),
             check=_is_denied,
             say=Question(
-                text=_("Read the ring: how many seconds are left at the broker?"),
+                text=_("Read the ring: how many seconds remain at the broker?"),
                 kind=Number(_("s"), within=4),
                 right=_left_s,
                 again=_("You wrote {given}; look at the outer ring again, while time is paused."),
@@ -336,36 +245,36 @@ ORDERLY_LOCK = Lab(
             hints=(_("The number in the middle belongs to one of the two arcs."), _("The outer arc is full at 60 s.")),
         ),
         Step(
-            title=_("The second of the take-over"),
+            title=_("The moment of takeover"),
             rate=4,
             do=_("Wait until {other} has all locks."),
-            watch=_("The outer ring running out, and the age of the oldest message."),
+            watch=_("The outer ring as it runs out, and the age of the oldest message."),
             mark="lock:{one}",
             predict=Question(
-                text=_("How many seconds after the crash will {other} get the last lock?"),
+                text=_("How many seconds after the crash will {other} acquire the last lock?"),
                 kind=Number(_("s"), within=10),
                 right=_take_over_s,
             ),
             check=_all_taken_over,
             say=Question(
-                text=_("How many seconds after the crash was it? Read the times in the journal."),
+                text=_("How many seconds after the crash was the last lock acquired? Read the times in the journal."),
                 kind=Number(_("s"), within=2),
                 right=_take_over_s,
-                again=_("You wrote {given}; take the time of the crash from the time of the last take-over again."),
+                again=_("You wrote {given}; subtract the time of the crash from the time of the last takeover again."),
             ),
             why=Question(
-                text=_("Click an event that set the end of these locks."),
+                text=_("Click an event that set the expiry of these locks."),
                 kind=EventClick(),
                 right=_renewals,
-                again=_("That event gave {one} no lock. Look for the last renewal before the crash."),
+                again=_("That event granted {one} no lock. Look for the last renewal before the crash."),
                 misreadings=(Misreading(CRASHED, _is_crash),),
             ),
-            hints=(_("A lock ends 60 s after it was renewed, and members ask every 20 s."),),
+            hints=(_("A lock expires 60 s after its last renewal, and members renew every 20 s."),),
         ),
         Step(
             title=_("The same with a clean stop"),
             do=_("Restart {one}, wait until it has queues, and stop it cleanly."),
-            watch=_("The rings when it stops."),
+            watch=_("The rings at the moment the member stops."),
             mark="lock:{one}",
             predict=Question(
                 text=_("How many seconds after the stop will {other} have the locks?"),
@@ -374,32 +283,36 @@ ORDERLY_LOCK = Lab(
             ),
             check=_unlocked,
             say=Question(
-                text=_("How often was {other} refused a lock after the stop?"),
+                text=_("How many times was {other} denied a lock after the stop?"),
                 kind=Number(_("times")),
                 right=_denied_after_stop,
-                again=_('You wrote {given}; count the rows "denied" after the stop in the journal.'),
+                again=_('You wrote {given}; count the "denied" rows after the stop in the journal.'),
             ),
             why=Question(
-                text=_("Why was there nothing to wait for?"),
-                kind=Choice(
-                    (
-                        ("unlocks", _("A clean stop unlocks the queues before it leaves.")),
-                        ("fresh", _("The locks were younger this time.")),
-                        ("broker", _("The broker drops locks when a connection closes.")),
-                    )
+                text=_("Why was no wait for the locks necessary this time?"),
+                kind=choice(
+                    unlocks=_("A clean stop unlocks the queues before the member leaves."),
+                    fresh=_("The locks were newer this time."),
+                    broker=_("The broker drops locks when a connection closes."),
                 ),
                 right=lambda e: Truth("unlocks"),
-                again=_('The connection of a crashed member closes as well. Look for "unlocked" in the journal.'),
+                again=_('The connection of a crashed member also closes. Look for "unlocked" in the journal.'),
             ),
             hints=(_("A crash cannot send an unlock."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("inner ring", "the client's own trust is the lock", INNER, _inner_ring),
-        WrongScript("stops", "a stop is a crash", STOPPED, _stops),
-        WrongScript("restarts", "a restart brings the lock back", RESTARTED, _restarts),
-        WrongScript("clicks the crash", "the crash sets the lock's end", CRASHED, _clicks_the_crash),
-        WrongScript("crashes again", "a crash is a stop", AGAIN, _crashes_again),
+        SOLUTION.wrong("inner ring", "the client's own trust is the lock", INNER).at(1, say=TRUST_S),
+        SOLUTION.wrong("stops", "a stop is a crash", STOPPED).at(
+            1, before=wait(30), predict="once", do=stop("one"), within_s=20
+        ),
+        SOLUTION.wrong("restarts", "a restart brings the lock back", RESTARTED).at(
+            2, predict=5, do=restart("one"), within_s=3
+        ),
+        SOLUTION.wrong("clicks the crash", "the crash sets the lock's end", CRASHED).at(
+            2, why=lambda h: str(h.evidence.actions("CrashActor", since=0)[-1].seq)
+        ),
+        SOLUTION.wrong("crashes again", "a crash is a stop", AGAIN).at(3, do=crash("one"), within_s=10),
     ),
 )

@@ -1,15 +1,15 @@
-"""Labs that belong together, in the order in which they are done; an exam is drawn from one of them."""
+"""Packs: labs that belong together, in the order in which they are done.  An exam is drawn from one pack."""
 
 from typing import NamedTuple
 
 from sandbox.kernel.chance import Chance
 from sandbox.labs.catalogue import named
 from sandbox.labs.lab import Lab
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 
 class Pack(NamedTuple):
-    """`numbers`: of its labs."""
+    """Pack of labs; `numbers` are the labs' numbers."""
 
     slug: str
     title: str
@@ -31,7 +31,7 @@ EXAM_LABS = 5
 
 
 def exam_of(pack: Pack, seed: str) -> tuple[Lab, ...]:
-    """Five of its labs in an order of their own, all of a smaller pack; the same seed draws the same."""
+    """Return up to five labs of a pack in random order; the same seed returns the same exam."""
     chance, left = Chance(seed).fork(f"exam {pack.slug}"), list(pack.labs)
     return tuple(left.pop(chance.below(len(left))) for _ in range(min(EXAM_LABS, len(left))))
 

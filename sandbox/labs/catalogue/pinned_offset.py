@@ -1,22 +1,18 @@
-"""Lab 2: one slow message pins the offset."""
+"""Lab 2: one slow message pins the committed offset."""
 
-from sandbox.control.actions import (
-    Action,
-    ChangeActor,
-    CrashActor,
-    CreateTopic,
-    RestartActor,
-    StartConsumer,
-    StartProducer,
-    Subscription,
-)
+from sandbox.control.actions import Action, ChangeActor, StartProducer
 from sandbox.journal.events import ActionTaken, CrashRepeated, MessagePinned, PullAnswered
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
-from sandbox.labs.evidence import Evidence, Numbers, Seen, queue_of
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
+from sandbox.labs.board import row
+from sandbox.labs.evidence import Evidence, Numbers, Seen, first, queue_of
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.script_acts import Acts, act, crash, restart, wait
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep, answer_of
+from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
 
 HELD_S = 60
@@ -39,219 +35,155 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=4, read_queues=4),
-        StartConsumer(actor=n["one"], group=n["group"], subscriptions=(Subscription(n["topic"]),), work_ms=(20, 60)),
+        topic(n, 4),
+        member(n, actor=n["one"], work_ms=(20, 60)),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"]),
     )
 
 
 def _pin(evidence: Evidence, since: int | None = None) -> Seen[MessagePinned] | None:
-    """The first pin of the queue that the step is about."""
+    """Return the first MessagePinned event of the step's queue."""
     n = evidence.numbers
     queue = f"{n['topic']}/{n['row'].replace(':', '/')}"
-    pins = [
-        entry
-        for entry in evidence.of(MessagePinned, since=since)
-        if entry.event.group == n["group"] and queue_of(entry.event) == queue
-    ]
-    return pins[0] if pins else None
+    return first(
+        [entry for entry in evidence.of(MessagePinned, since=since, group=n["group"]) if queue_of(entry.event) == queue]
+    )
 
 
 def _is_pinned(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    pinned = _pin(evidence)
-    if pinned is None:
+    if (pinned := _pin(evidence)) is None:
         slowed = evidence.actions("ChangeActor")
         if slowed and slowed[-1].event.fields["slow_queue"] not in (None, n["row"]):
-            return Verdict.wrong(
-                THERE, there=slowed[-1].event.fields["slow_queue"], row=n["row"], rests_on=[slowed[-1].seq]
-            )
+            return Verdict.wrong(THERE, there=slowed[-1].event.fields["slow_queue"], rests_on=[slowed[-1]])
         if slowed and (slowed[-1].event.fields["slow_ms"] or 0) < SLOW_MS:
-            return Verdict.wrong(
-                SHORT, slow_s=(slowed[-1].event.fields["slow_ms"] or 0) // 1000, rests_on=[slowed[-1].seq]
-            )
-        return Verdict.not_yet(_("No message of {row} is stuck yet."), row=n["row"])
+            return Verdict.wrong(SHORT, slow_s=(slowed[-1].event.fields["slow_ms"] or 0) // 1000, rests_on=[slowed[-1]])
+        return Verdict.not_yet(_("No message of {row} is stuck yet."))
     queue = queue_of(pinned.event)
     held_s = (evidence.now_ms - pinned.at_ms + pinned.event.age_ms) // 1000
-    pulled = [
-        entry
-        for entry in evidence.of(PullAnswered)
-        if queue_of(entry.event) == queue and entry.event.group == n["group"]
-    ]
+    pulled = [entry for entry in evidence.of(PullAnswered, group=n["group"]) if queue_of(entry.event) == queue]
     ahead = 0 if not pulled else pulled[-1].event.next_offset - pinned.event.offset
     if held_s < HELD_S or ahead < AHEAD:
         return Verdict.not_yet(
-            _("Offset {offset} is held for {held_s} s, and pulls are {ahead} messages ahead."),
+            _("Offset {offset} has been blocked for {held_s} s, and pulls are {ahead} messages ahead."),
             offset=pinned.event.offset,
             held_s=held_s,
             ahead=ahead,
         )
     commit = evidence.committed(n["group"], queue)
     return Verdict.met(
-        _("{offset} was held for {held_s} s while pulls went {ahead} messages ahead."),
+        _("{offset} was blocked for {held_s} s while pulls moved {ahead} messages ahead."),
         offset=pinned.event.offset,
         held_s=held_s,
         ahead=ahead,
-        rests_on=[pinned.seq, pulled[-1].seq, *([] if commit is None else [commit.seq])],
+        rests_on=[pinned, pulled[-1], commit],
     )
 
 
 def _committed(evidence: Evidence) -> Truth:
-    pinned = _pin(evidence, since=0)
-    if pinned is None:
+    if (pinned := _pin(evidence, since=0)) is None:
         return Truth(0.0)
     commit = evidence.committed(evidence.numbers["group"], queue_of(pinned.event))
     return Truth(float(pinned.event.offset), (pinned.seq,) if commit is None else (pinned.seq, commit.seq))
 
 
 def _pulled(evidence: Evidence) -> float:
-    """The offset after the newest message pulled from the pinned queue."""
-    pinned = _pin(evidence, since=0)
-    return (
-        0.0
-        if pinned is None
-        else float(
-            max(
-                (
-                    entry.event.next_offset
-                    for entry in evidence.of(PullAnswered, since=0)
-                    if queue_of(entry.event) == queue_of(pinned.event) and entry.event.group == pinned.event.group
-                ),
-                default=0,
-            )
-        )
-    )
+    """Return the offset after the newest message pulled from the pinned queue."""
+    if (pinned := _pin(evidence, since=0)) is None:
+        return 0.0
+    pulls = evidence.of(PullAnswered, since=0, group=pinned.event.group)
+    offsets = [entry.event.next_offset for entry in pulls if queue_of(entry.event) == queue_of(pinned.event)]
+    return float(max(offsets, default=0))
 
 
 def _crash(evidence: Evidence) -> Seen[ActionTaken] | None:
-    crashes = evidence.actions("CrashActor")
-    return crashes[0] if crashes else None
+    return first(evidence.actions("CrashActor"))
 
 
 def _came_again(evidence: Evidence) -> Verdict:
-    n = evidence.numbers
-    crash = _crash(evidence)
-    if crash is None:
-        stops = evidence.actions("StopActor")
-        if stops:
+    if (crash := _crash(evidence)) is None:
+        if stops := evidence.actions("StopActor"):
             return Verdict.wrong(
-                _("{one} was asked to stop, and waits for its slow message. Crash it."),
-                one=n["one"],
-                rests_on=[stops[-1].seq],
+                _("{one} received a stop and is waiting for its slow message. Crash it."), rests_on=[stops[-1]]
             )
-        return Verdict.not_yet(_("{one} still runs."), one=n["one"])
+        return Verdict.not_yet(_("{one} is still running."))
     if not evidence.actions("RestartActor", since=crash.seq):
         if evidence.now_ms - crash.at_ms > PATIENCE_S * 1000:
-            return Verdict.wrong(DOWN, one=n["one"], rests_on=[crash.seq])
-        return Verdict.not_yet(_("{one} is down. Restart it."), one=n["one"])
-    repeated = _repeated(evidence)
-    if repeated is None:
-        return Verdict.not_yet(_("Repetitions are being counted."))
+            return Verdict.wrong(DOWN, rests_on=[crash])
+        return Verdict.not_yet(_("{one} is down. Restart it."))
+    if (repeated := _repeated(evidence)) is None:
+        return Verdict.not_yet(_("Redelivered messages are being counted."))
     return Verdict.met(
-        _("{count} messages came twice."), count=repeated.event.count, rests_on=[crash.seq, repeated.seq]
+        _("{count} messages were delivered twice."), count=repeated.event.count, rests_on=[crash, repeated]
     )
 
 
 def _repeated(evidence: Evidence) -> Seen[CrashRepeated] | None:
-    repeats = [entry for entry in evidence.of(CrashRepeated) if entry.event.group == evidence.numbers["group"]]
-    return repeats[0] if repeats else None
+    return first(evidence.of(CrashRepeated, group=evidence.numbers["group"]))
 
 
 def _count(evidence: Evidence) -> Truth:
-    repeated = _repeated(evidence)
-    return Truth(0.0) if repeated is None else Truth(float(repeated.event.count), (repeated.seq,))
+    return field_of(_repeated(evidence), "count")
 
 
-def _slow(hands: Hands, row: str, ms: int = SLOW_MS) -> None:
-    hands.predict("stays")
-    hands.wait(10)
-    hands.act(ChangeActor(actor=hands.numbers["one"], slow_queue=row, slow_ms=ms))
-    hands.see(150)
+def _slow(ms: int = SLOW_MS, *, other: bool = False) -> Acts:
+    """Return the script that makes the next message of the queue slow, or of another queue."""
+    return wait(10), act(
+        lambda n: ChangeActor(actor=n["one"], slow_queue=_other(n["row"]) if other else n["row"], slow_ms=ms)
+    )
 
 
-def _first(hands: Hands) -> None:
-    _slow(hands, hands.numbers["row"])
-    n = hands.numbers
-    row = hands.read(f"board/{n['group']}/{n['topic']}")["queues"][n["row"]]
-    hands.say(float(row["committed"]))
-    hands.why("smallest")
+def _other(row: str) -> str:
+    return "broker-a:1" if row == "broker-a:0" else "broker-a:0"
 
 
-def _solve(hands: Hands) -> None:
-    _first(hands)
-    n = hands.numbers
-    row = hands.read(f"board/{n['group']}/{n['topic']}")["queues"][n["row"]]
-    hands.predict(float(row["max"]) - float(row["committed"]))
-    hands.act(CrashActor(actor=n["one"]))
-    hands.act(RestartActor(actor=n["one"]))
-    hands.see()
-    repeated = _repeated(hands.evidence)
-    assert repeated is not None, "it was seen just now"
-    hands.say(repeated.event.count)
-    hands.why("above")
+def _beyond_the_pin(hands: Hands) -> float:
+    queue = row(hands, hands.numbers["row"])
+    return float(queue["max"]) - float(queue["committed"])
 
 
-def _another_queue(hands: Hands) -> None:
-    _slow(hands, "broker-a:1" if hands.numbers["row"] == "broker-a:0" else "broker-a:0")
+SOLUTION = Solution(
+    SolvedStep(
+        predict="stays",
+        do=_slow(),
+        within_s=150,
+        say=lambda h: float(row(h, h.numbers["row"])["committed"]),
+        why="smallest",
+    ),
+    SolvedStep(predict=_beyond_the_pin, do=(crash("one"), restart("one")), say=answer_of(_count), why="above"),
+)
 
 
-def _too_short(hands: Hands) -> None:
-    hands.predict("stays")
-    hands.wait(10)
-    hands.act(ChangeActor(actor=hands.numbers["one"], slow_queue=hands.numbers["row"], slow_ms=5_000))
-    hands.see(20)
-
-
-def _reads_pulls(hands: Hands) -> None:
-    _slow(hands, hands.numbers["row"])
-    hands.say(_pulled(hands.evidence))
-
-
-def _blames_pulls(hands: Hands) -> None:
-    _slow(hands, hands.numbers["row"])
-    hands.say(float(str(_committed(hands.evidence).value)))
-    hands.why("pulls")
-
-
-def _never_restarts(hands: Hands) -> None:
-    _first(hands)
-    hands.predict(10)
-    hands.act(CrashActor(actor=hands.numbers["one"]))
-    hands.see(PATIENCE_S + 20)
-
-
-THERE = _("The slow message is in {there}; make the next one of {row} slow.")
-SHORT = _("{slow_s} s are over too soon; make it slow for 5 minutes.")
-PULLED = _("You wrote {given}: up to there messages were pulled. The pin stands at the committed offset, further left.")
-PULLS = _("Pulls go on: the numbers at the right end rise. Something else holds the pin.")
-DOWN = _("{one} is down, and the group has no other member: nothing comes again before it runs. Restart it.")
+THERE = _("The slow message is in {there}; make the next message of {row} slow.")
+SHORT = _("{slow_s} s end too soon; make the message slow for 5 minutes.")
+PULLED = _("You wrote {given}: that is how far messages were pulled. The pin marks the committed offset, further left.")
+PULLS = _("Pulls continue: the numbers at the right end rise. Something else blocks the pin.")
+DOWN = _("{one} is down, and the group has no other member: no message is redelivered until it runs. Restart it.")
 
 PINNED_OFFSET = Lab(
     slug="pinned-offset",
     number="2",
     minutes=10,
-    title=_("One slow message pins the offset"),
-    goal=_("Why the committed offset stands although messages are finished, and what a crash then costs."),
+    title=_("One slow message blocks the offset"),
+    goal=_("Why the committed offset stops although messages finish, and what a crash then costs."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"ChangeActor", "StopActor", "CrashActor", "RestartActor"}),
     steps=(
         Step(
-            title=_("One message does not end"),
+            title=_("A message that does not finish"),
             rate=4,
             do=_(
                 "Make the next message of {row} slow for 5 minutes (on the card of {one}), and watch {q} for a minute."
             ),
-            watch=_("The pin of {q}, and the cells right of it."),
+            watch=_("The pin of {q}, and the cells to its right."),
             mark="queue:{row}",
             predict=Question(
-                text=_("What will the committed offset of {q} do in that minute?"),
-                kind=Choice(
-                    (
-                        ("moves", _("It moves on with the messages that are done.")),
-                        ("stays", _("It stays at the slow message.")),
-                        ("back", _("It moves back.")),
-                    )
+                text=_("What will happen to the committed offset of {q} while the slow message is processed?"),
+                kind=choice(
+                    moves=_("It moves forward with the messages that finish."),
+                    stays=_("It stays at the slow message."),
+                    back=_("It moves back."),
                 ),
                 right=lambda e: Truth("stays"),
             ),
@@ -266,59 +198,57 @@ PINNED_OFFSET = Lab(
                 ),
             ),
             why=Question(
-                text=_("Why does it stand?"),
-                kind=Choice(
-                    (
-                        ("smallest", _("Committed is the smallest offset that is not finished.")),
-                        ("pulls", _("The member pulls no more from {q}.")),
-                        ("broker", _("The broker refuses the commit.")),
-                    )
+                text=_("Why does the committed offset of the queue stop?"),
+                kind=choice(
+                    smallest=_("The committed offset is the smallest offset that is not finished."),
+                    pulls=_("The member stops pulling from {q}."),
+                    broker=_("The broker refuses the commit."),
                 ),
                 right=lambda e: Truth("smallest"),
-                again=_("Commits are sent every 5 s and taken; they carry the same number each time."),
+                again=_("Commits are sent every 5 s and accepted; each contains the same number."),
                 misreadings=(Misreading(PULLS, chosen("pulls")),),
             ),
-            hints=(_("A commit says: everything below this is done."),),
+            hints=(_("A commit means: everything below this offset is done."),),
         ),
         Step(
-            title=_("What a crash costs now"),
+            title=_("The cost of a crash now"),
             rate=4,
             do=_("Crash {one}, and restart it."),
-            watch=_("Where {q} begins after the restart."),
+            watch=_("Where {q} starts after the restart."),
             mark="queue:{row}",
             predict=Question(
-                text=_("How many messages will come twice?"),
+                text=_("How many messages will be delivered twice?"),
                 kind=Number(_("messages"), share=0.1, within=5),
                 right=_count,
             ),
             check=_came_again,
             say=Question(
-                text=_("How many came twice? Read the line of the journal."),
+                text=_('How many messages were delivered twice? Read "delivered twice" in the journal.'),
                 kind=Number(_("messages")),
                 right=_count,
-                again=_('You wrote {given}; read the line "came twice" of the journal again.'),
+                again=_('You wrote {given}; read "delivered twice" in the journal again.'),
             ),
             why=Question(
-                text=_("Which ones came twice?"),
-                kind=Choice(
-                    (
-                        ("above", _("Those given to the member at and above the committed offset.")),
-                        ("slow", _("Only the slow one.")),
-                        ("all", _("All messages of {q} since the beginning.")),
-                    )
+                text=_("Which messages were delivered twice?"),
+                kind=choice(
+                    above=_("Those that the member had received at or above the committed offset."),
+                    slow=_("Only the slow one."),
+                    all=_("All messages of {q} since the beginning."),
                 ),
                 right=lambda e: Truth("above"),
-                again=_("Compare the offset at which {q} was taken again with the pin before the crash."),
+                again=_("Compare the offset at which {q} was acquired again with the pin before the crash."),
             ),
             hints=(_("What is between the pin and the right end of the cells?"),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("another queue", "any queue will do", THERE, _another_queue),
-        WrongScript("too short", "five seconds are enough", SHORT, _too_short),
-        WrongScript("reads pulls", "committed is what was pulled", PULLED, _reads_pulls),
-        WrongScript("blames pulls", "pulling has stopped", PULLS, _blames_pulls),
-        WrongScript("never restarts", "messages come again by themselves", DOWN, _never_restarts),
+        SOLUTION.wrong("another queue", "any queue will do", THERE).at(1, do=_slow(other=True)),
+        SOLUTION.wrong("too short", "five seconds are enough", SHORT).at(1, do=_slow(5_000), within_s=20),
+        SOLUTION.wrong("reads pulls", "committed is what was pulled", PULLED).at(1, say=lambda h: _pulled(h.evidence)),
+        SOLUTION.wrong("blames pulls", "pulling has stopped", PULLS).at(1, why="pulls"),
+        SOLUTION.wrong("never restarts", "messages come again by themselves", DOWN).at(
+            2, predict=10, do=crash("one"), within_s=PATIENCE_S + 20
+        ),
     ),
 )

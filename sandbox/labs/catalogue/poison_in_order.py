@@ -1,12 +1,16 @@
-"""Lab N3: poison in order."""
+"""Lab N3: a poison message in an orderly queue."""
 
-from sandbox.control.actions import Action, ChangeActor, CreateTopic, StartConsumer, StartProducer, Subscription
+from sandbox.control.actions import Action, ChangeActor, StartProducer
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
+from sandbox.labs.board import board
 from sandbox.labs.evidence import Delivery, Evidence, Numbers
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Choice, Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.script_acts import Acts, act, act_all, wait
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep, answer_of
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 QUEUES = 4
@@ -30,27 +34,20 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    topics = (Subscription(n["topic"]),)
     return (
-        CreateTopic(topic=n["topic"], write_queues=QUEUES, read_queues=QUEUES),
-        *(
-            StartConsumer(actor=n[label], group=n["group"], subscriptions=topics, listener="orderly", work_ms=(10, 40))
-            for label in ("one", "other")
-        ),
+        topic(n, QUEUES),
+        *(member(n, actor=n[label], listener="orderly", work_ms=(10, 40)) for label in ("one", "other")),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"], keys=CUSTOMERS, selector="hash"),
     )
 
 
 def _failed(evidence: Evidence, since: int | None = 0) -> list[Delivery]:
-    return [
-        row
-        for row in evidence.deliveries_of(evidence.numbers["group"], since=since)
-        if row.key == evidence.numbers["key"] and row.outcome != "SUCCESS"
-    ]
+    n = evidence.numbers
+    return [row for row in evidence.deliveries_of(n["group"], since=since, key=n["key"]) if row.outcome != "SUCCESS"]
 
 
 def _handlers(evidence: Evidence) -> dict[str, str]:
-    """The newest handler of each member that was changed."""
+    """Return the newest handler of each member whose handler was changed, by label."""
     return {
         entry.event.fields["actor"]: entry.event.fields["handler"]
         for entry in evidence.actions("ChangeActor", since=0)
@@ -61,17 +58,14 @@ def _handlers(evidence: Evidence) -> dict[str, str]:
 def _one_stands(evidence: Evidence) -> Verdict:
     n, failed = evidence.numbers, _failed(evidence, since=None)
     handlers = _handlers(evidence)
-    wrong = [handler for handler in handlers.values() if handler != n["bad"]]
-    if wrong:
-        return Verdict.wrong(NO_SUCH, given=wrong[0], bad=n["bad"])
+    if wrong := [handler for handler in handlers.values() if handler != n["bad"]]:
+        return Verdict.wrong(NO_SUCH, given=wrong[0])
     if not failed:
         return Verdict.not_yet(
-            _("{count} of 2 members have the new handler, and {key} has not come since."),
-            count=len(handlers),
-            key=n["key"],
+            _("{count} of 2 members have the new handler, and {key} has not been delivered since."), count=len(handlers)
         )
     queue, first = failed[0].queue, failed[0]
-    held_s = (evidence.now_ms - first.at_ms) // 1000
+    held_s = evidence.passed_s(first.at_ms)
     moved = {
         other: _committed(evidence, other) - _committed(evidence, other, first.at_ms)
         for other in evidence.queues_of(n["topic"])
@@ -79,17 +73,17 @@ def _one_stands(evidence: Evidence) -> Verdict:
     }
     if held_s < STANDS_S or min(moved.values(), default=0) < MOVED:
         return Verdict.not_yet(
-            _("A queue stands for {held_s} s; watch for {wait_s} s."), held_s=held_s, wait_s=STANDS_S
+            _("A queue has been stopped for {held_s} s; watch for {wait_s} s."), held_s=held_s, wait_s=STANDS_S
         )
     return Verdict.met(
-        _("{tries} tries of one message held its queue, and the others went on."),
+        _("{tries} tries of one message blocked its queue, and the others continued."),
         tries=len(failed),
-        rests_on=[first.seq, failed[-1].seq],
+        rests_on=[first, failed[-1]],
     )
 
 
 def _committed(evidence: Evidence, queue: str, at_ms: int | None = None) -> int:
-    """Successes of a queue, up to a moment."""
+    """Count the successes of a queue, up to `at_ms` if set."""
     return sum(
         row.queue == queue and row.outcome == "SUCCESS" and (at_ms is None or row.at_ms <= at_ms)
         for row in evidence.deliveries
@@ -109,29 +103,23 @@ def _is_mended(evidence: Evidence) -> Verdict:
     if all(handlers.get(n[label]) == n["bad"] for label in ("one", "other")):
         if restarts:
             return Verdict.wrong(
-                _("A restart brings the same handler and the same message: it fails again."),
-                rests_on=[restarts[-1].seq],
+                _("A restart uses the same handler for the same message: it fails again."), rests_on=[restarts[-1]]
             )
-        return Verdict.not_yet(_("Both members still reject {key}."), key=n["key"])
+        return Verdict.not_yet(_("Both members still reject {key}."))
     if handlers.get(owner) == n["bad"]:
-        return Verdict.wrong(OWNER, owner=owner, key=n["key"], rests_on=[failed[-1].seq])
-    done = [
-        row
-        for row in evidence.deliveries_of(n["group"])
-        if row.outcome == "SUCCESS" and (row.queue, row.offset) == (failed[-1].queue, failed[-1].offset)
-    ]
+        return Verdict.wrong(OWNER, owner=owner, rests_on=[failed[-1]])
+    done = evidence.deliveries_of(n["group"], outcome="SUCCESS", queue=failed[-1].queue, offset=failed[-1].offset)
     if not done:
-        return Verdict.not_yet(_("The message was not tried again yet."))
+        return Verdict.not_yet(_("The message has not been retried yet."))
     return Verdict.met(
-        _("{key} was consumed after {tries} tries, and its queue goes on."),
-        key=n["key"],
+        _("{key} was consumed after {tries} tries, and its queue continues."),
         tries=len(failed) + 1,
-        rests_on=[failed[-1].seq, done[0].seq],
+        rests_on=[failed[-1], done[0]],
     )
 
 
 def _first_after(evidence: Evidence) -> Truth:
-    """Return whether the rejected message was first to succeed once the handler was fixed, or the next one was."""
+    """Return which message succeeded first once the handler was fixed: the rejected one ("poison") or the next one."""
     failed = _failed(evidence)
     rows = [
         row
@@ -142,140 +130,114 @@ def _first_after(evidence: Evidence) -> Truth:
 
 
 def _tries(evidence: Evidence) -> Truth:
-    """Failures of the message that held the queue, until now."""
+    """Return the number of failures of the message that blocked the queue, until now."""
     failed = _failed(evidence)
     return Truth(float(sum(row.offset == failed[0].offset for row in failed)) if failed else 0.0)
 
 
-def _break(hands: Hands) -> None:
-    n = hands.numbers
-    hands.wait(15)
-    hands.predict("one")
-    for label in ("one", "other"):
-        hands.act(ChangeActor(actor=n[label], handler=n["bad"]))
-    hands.see(90)
+def _set(label: str, handler: str) -> Acts:
+    return act(lambda n: ChangeActor(actor=n[label], handler=n.get(handler, handler)))
 
 
-def _second(hands: Hands) -> None:
-    _break(hands)
-    n = hands.numbers
-    rows = hands.read(f"board/{n['group']}/{n['topic']}")["queues"]
-    hands.say("q" + max(rows, key=lambda row: int(rows[row]["max"]) - int(rows[row]["committed"])).rpartition(":")[2])
-    hands.why("order")
-    hands.predict("poison")
+def _mend(*, owner: bool) -> Acts:
+    """Return the script that repairs the handler of both members, the owner of the blocked queue first.
+
+    Without `owner`, it repairs only the other member's.
+    """
+
+    def mend(hands: Hands) -> None:
+        owns = _failed(hands.evidence)[-1].client_id in hands.evidence.clients(hands.numbers["one"])
+        labels = ("one", "other") if owns else ("other", "one")
+        act_all(tuple(_set(label, "good") for label in (labels if owner else labels[1:])), hands)
+
+    return mend
 
 
-def _owner(hands: Hands) -> tuple[str, str]:
-    """The member whose queue stands, and the other."""
-    n = hands.numbers
-    own = _failed(hands.evidence)[-1].client_id in hands.evidence.clients(n["one"])
-    return (n["one"], n["other"]) if own else (n["other"], n["one"])
+def _furthest_behind(hands: Hands) -> str:
+    rows = board(hands)["queues"]
+    return "q" + str(max(rows, key=lambda row: int(rows[row]["max"]) - int(rows[row]["committed"]))).rpartition(":")[2]
 
 
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    for label in _owner(hands):
-        hands.act(ChangeActor(actor=label, handler=hands.numbers["good"]))
-    hands.see(60)
-    hands.say(float(str(_tries(hands.evidence).value)))
+SOLUTION = Solution(
+    SolvedStep(
+        before=wait(15),
+        predict="one",
+        do=(_set("one", "bad"), _set("other", "bad")),
+        within_s=90,
+        say=_furthest_behind,
+        why="order",
+    ),
+    SolvedStep(predict="poison", do=_mend(owner=True), within_s=60, say=answer_of(_tries)),
+)
 
 
-def _another_handler(hands: Hands) -> None:
-    hands.predict("one")
-    hands.act(ChangeActor(actor=hands.numbers["one"], handler="reject"))
-    hands.see(5)
-
-
-def _all_stand(hands: Hands) -> None:
-    _break(hands)
-    hands.say("all")
-
-
-def _blames_the_lock(hands: Hands) -> None:
-    _break(hands)
-    hands.say(str(_standing(hands.evidence).value))
-    hands.why("lock")
-
-
-def _mends_the_other(hands: Hands) -> None:
-    _second(hands)
-    hands.act(ChangeActor(actor=_owner(hands)[1], handler=hands.numbers["good"]))
-    hands.see(20)
-
-
-NO_SUCH = _('"{given}" rejects nothing that comes; the handler is called "{bad}".')
-ALL = _("Most pins move: look for the one that stands while the others go on.")
-LOCK = _("The lock is renewed every 20 s, and its owner tries again and again: look at what it tries.")
-OWNER = _("{owner} owns the queue that stands, and still rejects {key}.")
+NO_SUCH = _('"{given}" rejects no incoming message; use the handler "{bad}".')
+ALL = _("Most pins move: look for the one that has stopped.")
+LOCK = _("The lock is renewed every 20 s, and its owner retries continuously: look at the message that it retries.")
+OWNER = _("{owner} owns the queue that has stopped, and still rejects {key}.")
 
 POISON_IN_ORDER = Lab(
     slug="poison-in-order",
     number="N3",
     minutes=8,
-    title=_("Poison in order"),
-    goal=_("What one message that always fails does to an orderly group, and to whom it does nothing."),
+    title=_("Poison message in an orderly group"),
+    goal=_("How one message that always fails affects an orderly group, and what it does not affect."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"ChangeActor", "RestartActor"}),
     steps=(
         Step(
-            title=_("A message that is rejected again and again"),
+            title=_("A message that is always rejected"),
             rate=2,
             do=_(
-                'Change the handlers of {one} and {other} to "{bad}": from now on they reject the key {key}. '
-                "Watch the "
+                'Change the handlers of {one} and {other} to "{bad}": from now on they reject the key {key}. Watch the '
                 "queues for 20 seconds."
             ),
             watch=_("The pins of all queues."),
             mark="lanes",
             predict=Question(
-                text=_("Which queues will stand?"),
-                kind=Choice(
-                    (
-                        ("one", _("Only the one of this key.")),
-                        ("member", _("All queues of the member that gets it.")),
-                        ("all", _("All queues of the group.")),
-                        ("none", _("None: it goes to the retry queue.")),
-                    )
+                text=_("Which queues will stop?"),
+                kind=choice(
+                    one=_("Only the queue of this key."),
+                    member=_("All queues of the member that gets the message."),
+                    all=_("All queues of the group."),
+                    none=_("None: the message goes to the retry topic."),
                 ),
                 right=lambda e: Truth("one"),
             ),
             check=_one_stands,
             say=Question(
-                text=_("Which queue stands?"),
+                text=_("Which queue has stopped?"),
                 kind=Choice((*((f"q{number}", f"q{number}") for number in range(QUEUES)), ("all", _("All of them.")))),
                 right=_standing,
                 again=_("The pin of {given} moves: look for the one whose lag grows."),
                 misreadings=(Misreading(ALL, chosen("all")),),
             ),
             why=Question(
-                text=_("Why does it stand?"),
-                kind=Choice(
-                    (
-                        ("order", _("Later messages must not overtake the one that fails.")),
-                        ("lock", _("The member has lost the lock of the queue.")),
-                        ("broker", _("The broker holds the queue back.")),
-                    )
+                text=_("Why does the committed offset of the queue stop?"),
+                kind=choice(
+                    order=_("Later messages must not overtake the failing one."),
+                    lock=_("The member has lost the lock of the queue."),
+                    broker=_("The broker is blocking the queue."),
                 ),
                 right=lambda e: Truth("order"),
-                again=_("The broker gives out what is asked for; the member has the messages already."),
+                again=_("The broker delivers what members request; this member already has the messages."),
                 misreadings=(Misreading(LOCK, chosen("lock")),),
             ),
-            hints=(_("A key always goes to the same queue."), _("An orderly listener that fails suspends its queue.")),
+            hints=(
+                _("A key always goes to the same queue."),
+                _("When an orderly listener fails, its queue is suspended."),
+            ),
         ),
         Step(
-            title=_("Let it go on"),
+            title=_("Resume the queue"),
             do=_('Change the handlers back to "{good}".'),
-            watch=_("The queue that stood."),
+            watch=_("The queue that had stopped."),
             mark="lanes",
             predict=Question(
-                text=_("Which message of that queue will be consumed first?"),
-                kind=Choice(
-                    (
-                        ("poison", _("The one that was rejected.")),
-                        ("next", _("The one after it.")),
-                        ("newest", _("The newest.")),
-                    )
+                text=_("Which message in that queue will be consumed first?"),
+                kind=choice(
+                    poison=_("The rejected message."), next=_("The message after it."), newest=_("The newest message.")
                 ),
                 right=_first_after,
             ),
@@ -284,16 +246,18 @@ POISON_IN_ORDER = Lab(
                 text=_("How many times had the message failed? Count its rows in the journal."),
                 kind=Number(_("times"), within=1, share=0.1),
                 right=_tries,
-                again=_("You wrote {given}; count the rows with {key} that did not succeed again."),
+                again=_("You wrote {given}; count again the rows with {key} that did not succeed."),
             ),
-            hints=(_("About one try a second, from the first failure on."),),
+            hints=(_("About one try a second, from the first failure."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("another handler", "any name rejects", NO_SUCH, _another_handler),
-        WrongScript("all stand", "one failure stops the group", ALL, _all_stand),
-        WrongScript("blames the lock", "the lock is lost", LOCK, _blames_the_lock),
-        WrongScript("mends the other", "any member will do", OWNER, _mends_the_other),
+        SOLUTION.wrong("another handler", "any name rejects", NO_SUCH).at(
+            1, before=(), do=_set("one", "reject"), within_s=5
+        ),
+        SOLUTION.wrong("all stand", "one failure stops the group", ALL).at(1, say="all"),
+        SOLUTION.wrong("blames the lock", "the lock is lost", LOCK).at(1, why="lock"),
+        SOLUTION.wrong("mends the other", "any member will do", OWNER).at(2, do=_mend(owner=False), within_s=20),
     ),
 )

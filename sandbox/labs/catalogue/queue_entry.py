@@ -1,15 +1,20 @@
 """Lab 10: the 20 bytes of a queue entry."""
 
-from sandbox.control.actions import Action, CreateTopic, SendMessages, StartConsumer, Subscription
+from sandbox.control.actions import Action, CreateTopic, SendMessages
 from sandbox.control.questions import ReadEntry
 from sandbox.journal.events import ActionTaken, MessagesFiltered, MessagesStored
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
-from sandbox.labs.evidence import Evidence, Numbers, Seen
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
-from sandbox.labs.measures import sends, stored_by
+from sandbox.labs.board import row
+from sandbox.labs.evidence import Evidence, Numbers, Seen, last
+from sandbox.labs.evidence_measures import sends, stored_by
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.script_acts import Acts, act, send, wait
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Reply, Solution, SolvedStep
+from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
 from sandbox.message.string_hash import tags_code
 
@@ -32,42 +37,44 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
-    """The other topic lies in the same log, so no place in it can be computed from an offset."""
+    """Return the setup actions.
+
+    The other topic shares the log, so the log position of a message cannot be computed from its queue offset.
+    """
     return (
-        CreateTopic(topic=n["topic"], write_queues=1, read_queues=1),
+        topic(n, 1),
         CreateTopic(topic=n["other"], write_queues=1, read_queues=1),
         SendMessages(topic=n["other"], count=n["before"], body_bytes=120),
         SendMessages(topic=n["topic"], count=n["before"]),
-        StartConsumer(
-            actor="reader", group=n["group"], subscriptions=(Subscription(n["topic"], n["tag"]),), work_ms=(20, 40)
-        ),
+        member(n, n["tag"], actor="reader", work_ms=(20, 40)),
     )
 
 
 def _sent(evidence: Evidence) -> Seen[ActionTaken] | None:
-    sent = sends(evidence)
-    return sent[-1] if sent else None
+    return last(sends(evidence))
 
 
 def _stored(evidence: Evidence) -> Seen[MessagesStored] | None:
-    """The newest message of the step."""
+    """Return the event of the step's newest stored message."""
     sent = _sent(evidence)
-    stored = [] if sent is None else stored_by(evidence, sent)
-    return stored[-1] if stored else None
+    return last([] if sent is None else stored_by(evidence, sent))
 
 
 def _with_tag(evidence: Evidence, tag: str, *others: tuple[str, str]) -> Verdict | Seen[MessagesStored]:
-    """The stored message of the step, or what is missing.  `others`: tags that mean something, and their sentences."""
+    """Return the stored message of the step, or a verdict that names the mistake.
+
+    `others`: tags of known mistakes, with their sentences.
+    """
     sent, stored = _sent(evidence), _stored(evidence)
     if sent is None or stored is None:
-        return Verdict.not_yet(_("Nothing was sent to {topic} yet."), topic=evidence.numbers["topic"])
+        return Verdict.not_yet(_("No message has been sent to {topic} yet."))
     fields, rests_on = sent.event.fields, [sent.seq, stored.seq]
     for other, text in others:
         if fields["tag"] == other:
             return Verdict.wrong(text, tag=tag, rests_on=rests_on)
     if fields["rows"] or fields["tag"] != tag:
         return Verdict.wrong(
-            _("Its tag is not {tag}. Send another message, with this tag."), tag=tag, rests_on=rests_on
+            _("The tag of the message is not {tag}. Send another message, with this tag."), tag=tag, rests_on=rests_on
         )
     if (fields["count"] or 1) > 1:
         return Verdict.wrong(BURST, count=fields["count"], rests_on=rests_on)
@@ -76,21 +83,23 @@ def _with_tag(evidence: Evidence, tag: str, *others: tuple[str, str]) -> Verdict
 
 def _is_appended(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    stored = _with_tag(evidence, n["tag"], ("", NO_TAG))
-    if isinstance(stored, Verdict):
+    if isinstance(stored := _with_tag(evidence, n["tag"], ("", NO_TAG)), Verdict):
         return stored
     return Verdict.met(
-        _("The entry of offset {offset} begins at byte {at} of its queue, its record at byte {physical} of the log."),
+        _(
+            "The entry of offset {offset} starts at byte {at} of its queue, and its record starts at byte "
+            "{physical} of the log."
+        ),
         offset=stored.event.first_offset,
         at=stored.event.first_offset * ENTRY_BYTES,
         physical=stored.event.physical_offset,
-        rests_on=[stored.seq],
+        rests_on=[stored],
     )
 
 
 def _next_position(evidence: Evidence) -> Truth:
     """Return the position in bytes of the queue entry of the step's first message, whatever its tag."""
-    stored = [entry for entry in evidence.of(MessagesStored) if entry.event.topic == evidence.numbers["topic"]]
+    stored = evidence.of(MessagesStored, topic=evidence.numbers["topic"])
     return Truth(float(stored[0].event.first_offset * ENTRY_BYTES), (stored[0].seq,)) if stored else Truth(0.0)
 
 
@@ -99,26 +108,21 @@ def _position(evidence: Evidence) -> Truth:
     return Truth(0.0) if stored is None else Truth(float(stored.event.first_offset * ENTRY_BYTES), (stored.seq,))
 
 
-def _physical(evidence: Evidence) -> Truth:
-    stored = _stored(evidence)
-    return Truth(0.0) if stored is None else Truth(float(stored.event.physical_offset), (stored.seq,))
-
-
 def _has_size(evidence: Evidence) -> Verdict:
     n, sent = evidence.numbers, _sent(evidence)
-    stored = _with_tag(evidence, n["tag"], ("", NO_TAG))
-    if isinstance(stored, Verdict):
+    if isinstance(stored := _with_tag(evidence, n["tag"], ("", NO_TAG)), Verdict):
         return stored
     assert sent is not None
     if (body_bytes := _body_bytes(sent)) != n["body"]:
         return Verdict.wrong(
-            _("Its body has {given} bytes: send one of {body}."), given=body_bytes, body=n["body"], rests_on=[sent.seq]
+            _("The body of the message has {given} bytes: send a body of {body} bytes."),
+            given=body_bytes,
+            rests_on=[sent],
         )
     return Verdict.met(
-        _("A body of {body} bytes lies in a record of {size} bytes."),
-        body=n["body"],
+        _("A body of {body} bytes is stored in a record of {size} bytes."),
         size=stored.event.bytes,
-        rests_on=[sent.seq, stored.seq],
+        rests_on=[sent, stored],
     )
 
 
@@ -128,8 +132,7 @@ def _body_bytes(sent: Seen[ActionTaken]) -> int:
 
 
 def _size(evidence: Evidence) -> Truth:
-    stored = _stored(evidence)
-    return Truth(0.0) if stored is None else Truth(float(stored.event.bytes), (stored.seq,))
+    return field_of(_stored(evidence), "bytes")
 
 
 def _is_larger(evidence: Evidence) -> Truth:
@@ -138,24 +141,18 @@ def _is_larger(evidence: Evidence) -> Truth:
 
 
 def _filtered(evidence: Evidence, since: int) -> Seen[MessagesFiltered] | None:
-    filtered = [
-        entry for entry in evidence.of(MessagesFiltered, since=since) if entry.event.group == evidence.numbers["group"]
-    ]
-    return filtered[-1] if filtered else None
+    return last(evidence.of(MessagesFiltered, since=since, group=evidence.numbers["group"]))
 
 
 def _is_dropped(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    stored = _with_tag(evidence, n["twin"], (n["tag"], SAME_TAG))
-    if isinstance(stored, Verdict):
+    if isinstance(stored := _with_tag(evidence, n["twin"], (n["tag"], SAME_TAG)), Verdict):
         return stored
-    dropped = _filtered(evidence, stored.seq)
-    if dropped is None:
-        return Verdict.not_yet(_("reader has not been given it yet."))
+    if (dropped := _filtered(evidence, stored.seq)) is None:
+        return Verdict.not_yet(_("reader has not received the message yet."))
     return Verdict.met(
-        _("The broker gave {twin} to reader, and reader dropped it: the hash is the same, the text is not."),
-        twin=n["twin"],
-        rests_on=[stored.seq, dropped.seq],
+        _("The broker delivered {twin} to reader, and reader dropped it: the hash is the same, the text differs."),
+        rests_on=[stored, dropped],
     )
 
 
@@ -170,174 +167,135 @@ def _code(evidence: Evidence) -> Truth:
     return Truth(0.0) if sent is None else Truth(float(tags_code(sent.event.fields["tag"])), (sent.seq,))
 
 
-def _send(hands: Hands, name: str, *, body: int = 200) -> None:
-    hands.act(SendMessages(topic=hands.numbers["topic"], tag=hands.numbers[name], body_bytes=body, count=1))
-    hands.see(10)
+def _send(name: str, body: str = "") -> Acts:
+    return act(lambda n: SendMessages(topic=n["topic"], tag=n[name], body_bytes=n[body] if body else 200, count=1))
 
 
-def _read(hands: Hands, field: str) -> str:
-    """A value of the newest entry, as the page Store decodes it."""
-    n = hands.numbers
-    newest = int(hands.read(f"board/{n['group']}/{n['topic']}")["queues"][f"{BROKER}:0"]["max"]) - 1
-    return str(hands.ask(ReadEntry(topic=n["topic"], broker=BROKER, queue_id=0, offset=newest))[field])
+def _read(field: str) -> Reply:
+    """Return the reply that reads a field of the newest entry, as the page Store decodes it."""
+
+    def read(hands: Hands) -> str:
+        newest = int(row(hands, f"{BROKER}:0")["max"]) - 1
+        entry = ReadEntry(topic=hands.numbers["topic"], broker=BROKER, queue_id=0, offset=newest)
+        return str(hands.ask(entry)[field])
+
+    return read
 
 
-def _append(hands: Hands) -> None:
-    hands.wait(2)
-    hands.predict(hands.numbers["before"] * ENTRY_BYTES)
-    _send(hands, "tag")
-
-
-def _first(hands: Hands) -> None:
-    _append(hands)
-    hands.say(_read(hands, "physical_offset"))
-    hands.why("fixed")
-    hands.predict("larger")
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    _send(hands, "tag", body=hands.numbers["body"])
-    hands.say(_read(hands, "bytes"))
-    hands.why("whole")
-    hands.predict("client")
-
-
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    _send(hands, "twin")
-    hands.say(_read(hands, "tags_code"))
-    hands.why("short")
-
-
-def _sends_no_tag(hands: Hands) -> None:
-    hands.wait(2)
-    hands.predict(hands.numbers["before"])
-    hands.act(SendMessages(topic=hands.numbers["topic"], count=1))
-    hands.see(10)
-
-
-def _says_queue_position(hands: Hands) -> None:
-    _append(hands)
-    hands.say(hands.numbers["before"] * ENTRY_BYTES)
-
-
-def _says_body(hands: Hands) -> None:
-    _first(hands)
-    _send(hands, "tag", body=hands.numbers["body"])
-    hands.say(hands.numbers["body"])
-
-
-def _keeps_the_tag(hands: Hands) -> None:
-    _second(hands)
-    _send(hands, "tag")
-
-
-def _thinks_lost(hands: Hands) -> None:
-    _second(hands)
-    _send(hands, "twin")
-    hands.say(_read(hands, "tags_code"))
-    hands.why("lost")
-
-
-NO_TAG = _("It has no tag, and the last 8 bytes of its entry are 0. Send another message, with the tag {tag}.")
-BURST = _("{count} messages were sent: send one alone, so that its entry is the newest.")
-IN_QUEUE = _(
-    "You wrote {given}: that is where the entry begins in the queue. Its first 8 bytes say where the record "
-    "begins in the log, and other topics are in the same log."
+SOLUTION = Solution(
+    SolvedStep(
+        before=wait(2),
+        predict=lambda h: h.numbers["before"] * ENTRY_BYTES,
+        do=_send("tag"),
+        within_s=10,
+        say=_read("physical_offset"),
+        why="fixed",
+    ),
+    SolvedStep(predict="larger", do=_send("tag", "body"), within_s=10, say=_read("bytes"), why="whole"),
+    SolvedStep(predict="client", do=_send("twin"), within_s=10, say=_read("tags_code"), why="short"),
 )
-BODY = _("You wrote {given}: that is the body alone. Bytes 9 to 12 of the entry have the size of the whole record.")
-SAME_TAG = _("That tag is the one that reader wants, so nothing is dropped. Send one with the tag {tag}.")
-LOST = _("It is in the store as every other: its entry and its record are there to be read.")
+
+
+NO_TAG = _("The message has no tag, so the last 8 bytes of its entry are 0. Send another message, with the tag {tag}.")
+BURST = _("{count} messages were sent: send only one, so that its entry is the newest.")
+IN_QUEUE = _(
+    "You wrote {given}: there the entry starts in the queue. The first 8 bytes of the entry are the start of the "
+    "record in the log, which also contains other topics."
+)
+BODY = _(
+    "You wrote {given}: that is only the size of the body. Bytes 9 to 12 of the entry contain the size of the "
+    "whole record."
+)
+SAME_TAG = _("reader subscribes to that tag, so nothing is dropped. Send a message with the tag {tag}.")
+LOST = _("The message is in the store like every other message: you can read its entry and its record.")
 
 QUEUE_ENTRY = Lab(
     slug="queue-entry",
     number="10",
     minutes=8,
     title=_("Twenty bytes for each message"),
-    goal=_("What a queue is on disk, and which three numbers an entry has."),
+    goal=_("How a queue is stored on disk, and which three numbers an entry contains."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"SendMessages"}),
     steps=(
         Step(
-            title=_("Where the entry begins"),
+            title=_("Start of the entry"),
             do=_(
-                "Send one message with the tag {tag} to {topic}, then open the page Store and click its entry in "
+                "Send one message with the tag {tag} to {topic}. Then open the Store page and click its entry in "
                 "{topic}/0."
             ),
             watch=_("The first 8 bytes of the entry, and what they point to."),
             mark="queue:broker-a:0",
             predict=Question(
                 text=_(
-                    "q0 has {before} messages, at offsets from 0. At which byte of the queue will the entry of the "
-                    "next one begin?"
+                    "q0 has {before} messages, at offsets from 0. At which byte of the queue will the entry of "
+                    "the next one start?"
                 ),
                 kind=Number(_("bytes")),
                 right=_next_position,
             ),
             check=_is_appended,
             say=Question(
-                text=_("At which byte of the log does its record begin? Decode the first 8 bytes."),
+                text=_(
+                    "At which byte of the log does the record of the message start? Decode the first 8 bytes of "
+                    "the entry."
+                ),
                 kind=Number(_("bytes")),
-                right=_physical,
+                right=lambda e: field_of(_stored(e), "physical_offset"),
                 again=_(
-                    "You wrote {given}; click the newest entry of {topic}/0 on the page Store, and read the "
+                    "You wrote {given}; click the newest entry of {topic}/0 on the Store page, and read the "
                     "first of its three numbers."
                 ),
                 misreadings=(Misreading(IN_QUEUE, lambda e, answer: answer == _position(e).value),),
             ),
             why=Question(
                 text=_("How does the broker find the entry of an offset?"),
-                kind=Choice(
-                    (
-                        ("fixed", _("It computes the place: every entry has 20 bytes.")),
-                        ("search", _("It looks through the queue from its beginning.")),
-                        ("index", _("It looks the offset up in the index.")),
-                    )
+                kind=choice(
+                    fixed=_("It computes the position: every entry has 20 bytes."),
+                    search=_("It scans the queue from its beginning."),
+                    index=_("It looks the offset up in the index."),
                 ),
                 right=lambda e: Truth("fixed"),
-                again=_("Neither search nor index is needed: divide the place of an entry by its offset."),
+                again=_(
+                    "The broker needs neither a search nor an index: divide the position of an entry by its offset."
+                ),
             ),
-            hints=(_("An entry has 20 bytes: 8 for a place, 4 for a size, 8 for a hash."),),
+            hints=(_("An entry has 20 bytes: 8 for the position, 4 for the size, 8 for the hash."),),
         ),
         Step(
-            title=_("How large the record is"),
+            title=_("Size of the record"),
             do=_("Send one message with the tag {tag} and a body of {body} bytes, and click its entry."),
             watch=_("Bytes 9 to 12 of the entry, then the record that it points to."),
             mark="queue:broker-a:0",
             predict=Question(
-                text=_("Which size will the entry have?"),
-                kind=Choice(
-                    (
-                        ("same", _("{body} bytes, as the body")),
-                        ("larger", _("more than {body} bytes")),
-                        ("entry", _("20 bytes, as every entry")),
-                    )
+                text=_("Which size will be stored in the entry?"),
+                kind=choice(
+                    same=_("{body} bytes, like the body"),
+                    larger=_("more than {body}"),
+                    entry=_("20 bytes, like every entry"),
                 ),
                 right=_is_larger,
             ),
             check=_has_size,
             say=Question(
-                text=_("Which size has its entry?"),
+                text=_("Which size is stored in the entry of the message?"),
                 kind=Number(_("bytes")),
                 right=_size,
-                again=_("You wrote {given}; read the second of the three numbers of the newest entry."),
+                again=_("You wrote {given}; read the second of the three numbers in the newest entry."),
                 misreadings=(Misreading(BODY, lambda e, answer: answer == e.numbers["body"]),),
             ),
             why=Question(
-                text=_("What is in the record beside the body?"),
-                kind=Choice(
-                    (
-                        ("whole", _("fields of fixed size, topic and properties")),
-                        ("padding", _("zeros up to the next multiple of 512")),
-                        ("copy", _("a copy of the entry")),
-                    )
+                text=_("What does the record contain besides the body?"),
+                kind=choice(
+                    whole=_("fixed-size fields, topic and properties"),
+                    padding=_("zeros up to the next multiple of 512"),
+                    copy=_("a copy of the entry"),
                 ),
                 right=lambda e: Truth("whole"),
-                again=_("Click the record: its fields are listed, one after the other."),
+                again=_("Click the record to list its fields one by one."),
             ),
-            hints=(_("Click the record on the page Store: it is shown field by field."),),
+            hints=(_("Click the record on the Store page: each field is shown."),),
         ),
         Step(
             title=_("A hash is not the tag"),
@@ -345,48 +303,48 @@ QUEUE_ENTRY = Lab(
                 "reader subscribes to the tag {tag}. Send one message with the tag {twin}, which has the same hash, "
                 "and click its entry."
             ),
-            watch=_("The last 8 bytes of both entries, then the newest rows of the page Journal."),
+            watch=_("The last 8 bytes of both entries, then the newest rows on the Journal page."),
             mark="queue:broker-a:0",
             predict=Question(
-                text=_("Who will keep {twin} from the listener of reader?"),
-                kind=Choice(
-                    (
-                        ("broker", _("the broker: it reads the tag from the record")),
-                        ("client", _("reader: the broker compares hashes only")),
-                        ("nobody", _("nobody: the listener gets it")),
-                    )
+                text=_("What prevents {twin} from reaching the listener of reader?"),
+                kind=choice(
+                    broker=_("the broker: it reads the tag from the record"),
+                    client=_("reader: the broker compares only hashes"),
+                    nobody=_("nothing: the listener receives it"),
                 ),
                 right=_where_dropped,
             ),
             check=_is_dropped,
             say=Question(
-                text=_("Which hash has the entry? Decode its last 8 bytes."),
+                text=_("Which hash is stored in the entry? Decode its last 8 bytes."),
                 kind=Number(),
                 right=_code,
-                again=_("You wrote {given}; read the last of the three numbers of the newest entry."),
+                again=_("You wrote {given}; read the last of the three numbers in the newest entry."),
             ),
             why=Question(
                 text=_("Why does the broker compare hashes?"),
-                kind=Choice(
-                    (
-                        ("short", _("It reads 20 bytes for each message, and not the records.")),
-                        ("secret", _("Tags are secret to a broker.")),
-                        ("lost", _("A message with a tag of the same hash is lost.")),
-                    )
+                kind=choice(
+                    short=_("It reads 20 bytes for each message, and no records."),
+                    secret=_("The broker cannot read tags."),
+                    lost=_("A message is lost if its tag has the same hash."),
                 ),
                 right=lambda e: Truth("short"),
-                again=_("A record says its tag to whoever reads it; an entry is read without it."),
+                again=_("Every reader of a record sees its tag, but the broker reads an entry without the record."),
                 misreadings=(Misreading(LOST, chosen("lost")),),
             ),
-            hints=(_("Two texts may have the same hash, as {tag} and {twin} have."),),
+            hints=(_("Two texts can have the same hash, like {tag} and {twin}."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("no tag", "every entry has a hash", NO_TAG, _sends_no_tag),
-        WrongScript("queue position", "queue and log have the same places", IN_QUEUE, _says_queue_position),
-        WrongScript("body", "the size is that of the body", BODY, _says_body),
-        WrongScript("keeps the tag", "the tag itself is in the entry", SAME_TAG, _keeps_the_tag),
-        WrongScript("lost", "two tags with one hash cannot be told apart", LOST, _thinks_lost),
+        SOLUTION.wrong("no tag", "every entry has a hash", NO_TAG).at(
+            1, predict=lambda h: h.numbers["before"], do=send()
+        ),
+        SOLUTION.wrong("queue position", "queue and log have the same positions", IN_QUEUE).at(
+            1, say=lambda h: h.numbers["before"] * ENTRY_BYTES
+        ),
+        SOLUTION.wrong("body", "the size is the size of the body", BODY).at(2, say=lambda h: h.numbers["body"]),
+        SOLUTION.wrong("keeps the tag", "the entry contains the tag itself", SAME_TAG).at(3, do=_send("tag")),
+        SOLUTION.wrong("lost", "two tags with the same hash cannot be distinguished", LOST).at(3, why="lost"),
     ),
 )

@@ -1,23 +1,17 @@
-"""Lab 13: reset by timestamp."""
+"""Lab 13: reset of a group by timestamp."""
 
-from typing import Literal
-
-from sandbox.control.actions import (
-    Action,
-    ChangeActor,
-    CreateTopic,
-    ResetOffsets,
-    StartConsumer,
-    StartProducer,
-    Subscription,
-)
+from sandbox.control.actions import Action, ChangeActor, ResetOffsets, StartProducer
 from sandbox.journal.events import ActionTaken, MessagesStored, OffsetsReset
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
+from sandbox.labs.board import header
 from sandbox.labs.evidence import Evidence, Numbers, Seen, queue_of
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.script_acts import Acts, act, wait
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 GOOD, BAD = "work", "wrong total"
@@ -38,25 +32,28 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=4, read_queues=4),
-        StartConsumer(actor=n["one"], group=n["group"], subscriptions=(Subscription(n["topic"]),), work_ms=(10, 30)),
+        topic(n, 4),
+        member(n, actor=n["one"], work_ms=(10, 30)),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"]),
     )
 
 
 def _changes(evidence: Evidence, handler: str) -> list[Seen[ActionTaken]]:
-    return [entry for entry in evidence.actions("ChangeActor", since=0) if entry.event.fields["handler"] == handler]
+    return evidence.actions("ChangeActor", since=0, handler=handler)
 
 
 def _window(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[ActionTaken]] | None:
-    """From the break to the repair."""
+    """Return the first break of the handler and its last repair, or None."""
     broken = _changes(evidence, BAD)
     mended = [entry for entry in _changes(evidence, GOOD) if broken and entry.seq > broken[0].seq]
     return (broken[0], mended[-1]) if mended else None
 
 
 def _newest_window(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[ActionTaken] | None] | None:
-    """The same of the newest break alone: one that was mended too early comes before it."""
+    """Return the newest break and its repair (None if not repaired), or None.
+
+    An earlier break that was repaired too early is skipped.
+    """
     window: tuple[Seen[ActionTaken], Seen[ActionTaken] | None] | None = None
     for entry in sorted([*_changes(evidence, BAD), *_changes(evidence, GOOD)], key=lambda entry: entry.seq):
         if entry.event.fields["handler"] == BAD:
@@ -67,7 +64,7 @@ def _newest_window(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[ActionTa
 
 
 def _spoiled(evidence: Evidence, since: int = 0) -> set[tuple[str, int]]:
-    """Queue and offset of every message that the broken handler took for done, from an event on."""
+    """Return queue and offset of every message that the broken handler finished as a success, after an event."""
     return {
         (row.queue, row.offset)
         for row in evidence.deliveries
@@ -76,37 +73,31 @@ def _spoiled(evidence: Evidence, since: int = 0) -> set[tuple[str, int]]:
 
 
 def _is_mended(evidence: Evidence) -> Verdict:
-    window = _newest_window(evidence)
-    if window is None:
-        return Verdict.not_yet(_("The handler is not broken yet."))
+    if (window := _newest_window(evidence)) is None:
+        return Verdict.not_yet(_("The handler has not been broken yet."))
     broken, mended = window
     passed_s = ((evidence.now_ms if mended is None else mended.at_ms) - broken.at_ms) // 1000
     if mended is None:
-        return Verdict.not_yet(_("The handler is broken for {passed_s} s."), passed_s=passed_s)
+        return Verdict.not_yet(_("The handler has been broken for {passed_s} s."), passed_s=passed_s)
     if passed_s < BROKEN_S:
-        return Verdict.wrong(SHORT, passed_s=passed_s, wait_s=BROKEN_S, rests_on=[broken.seq, mended.seq])
+        return Verdict.wrong(SHORT, passed_s=passed_s, wait_s=BROKEN_S, rests_on=[broken, mended])
     return Verdict.met(
-        _("{count} messages were done wrongly."),
+        _("{count} messages were processed wrongly."),
         count=len(_spoiled(evidence, broken.seq)),
-        rests_on=[broken.seq, mended.seq],
+        rests_on=[broken, mended],
     )
 
 
 def _count(evidence: Evidence) -> Truth:
-    window = _newest_window(evidence)
-    if window is None:
+    if (window := _newest_window(evidence)) is None:
         return Truth(0.0)
     return Truth(
         float(len(_spoiled(evidence, window[0].seq))), tuple(entry.seq for entry in window if entry is not None)
     )
 
 
-def _lag(evidence: Evidence) -> Truth:
-    return Truth(float(evidence.lag(evidence.numbers["group"], evidence.numbers["topic"])))
-
-
 def _reset(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[OffsetsReset]] | None:
-    """The newest one with its event."""
+    """Return the newest ResetOffsets action with its event, or None."""
     for taken in reversed(evidence.actions("ResetOffsets")):
         for entry in evidence.of(OffsetsReset, since=taken.seq):
             if entry.cause == taken.seq:
@@ -118,13 +109,16 @@ def _is_repaired(evidence: Evidence) -> Verdict:
     n, reset, window = evidence.numbers, _reset(evidence), _window(evidence)
     assert window is not None, "the step before has seen it"
     if reset is None:
-        return Verdict.not_yet(_("{group} was not reset yet."), group=n["group"])
+        return Verdict.not_yet(_("{group} has not been reset yet."))
     taken, event = reset
     seqs = [window[0].seq, taken.seq, event.seq]
     target, value = taken.event.fields["target"], taken.event.fields["value"]
     if event.event.skipped:
         return Verdict.wrong(
-            _("{skipped} messages were skipped: this reset went forward. Undo it, and go back to the break."),
+            _(
+                "{skipped} messages were skipped: this reset moved forward. Undo it, and reset to the time at "
+                "which the handler broke."
+            ),
             skipped=event.event.skipped,
             rests_on=seqs,
         )
@@ -136,14 +130,18 @@ def _is_repaired(evidence: Evidence) -> Verdict:
     if target == "time" and value > window[0].at_ms and _before(evidence, value):
         return Verdict.wrong(LATE, count=_before(evidence, value), rests_on=seqs)
     if missing:
-        return Verdict.not_yet(_("{left} of them were not done again yet."), left=len(missing))
+        return Verdict.not_yet(
+            _("{left} of the wrongly processed messages have not been processed again yet."), left=len(missing)
+        )
     return Verdict.met(
-        _("All {count} messages were done again, and none was skipped."), count=len(_spoiled(evidence)), rests_on=seqs
+        _("All {count} messages were processed again, and none was skipped."),
+        count=len(_spoiled(evidence)),
+        rests_on=seqs,
     )
 
 
 def _before(evidence: Evidence, at_ms: int) -> int:
-    """Messages done wrongly that were stored before that moment."""
+    """Count the wrongly processed messages that were stored before `at_ms`."""
     stored: dict[tuple[str, int], int] = {}
     for entry in evidence.of(MessagesStored, since=0):
         for offset in range(entry.event.first_offset, entry.event.first_offset + entry.event.count):
@@ -152,12 +150,11 @@ def _before(evidence: Evidence, at_ms: int) -> int:
 
 
 def _replayed_at_once(evidence: Evidence) -> Truth:
-    """Count the messages that a reset at the moment of the prediction replays.
+    """Return the number of messages that a reset at the time of the prediction replays.
 
     Messages stored after it do not count; an earlier, wrong reset may precede it.
     """
-    reset = _reset(evidence)
-    if reset is None:
+    if (reset := _reset(evidence)) is None:
         return Truth(0.0)
     ends: dict[str, int] = {}
     for entry in evidence.of(MessagesStored, since=0):
@@ -173,97 +170,83 @@ def _replayed(evidence: Evidence) -> Truth:
     return Truth(0.0) if reset is None else Truth(float(reset[1].event.replayed), (reset[1].seq,))
 
 
-def _first(hands: Hands, broken_s: float = BROKEN_S + 2) -> None:
-    n = hands.numbers
-    hands.wait(20)
-    hands.predict(n["rate"] * BROKEN_S)
-    hands.act(ChangeActor(actor=n["one"], handler=BAD))
-    hands.wait(broken_s)
-    hands.act(ChangeActor(actor=n["one"], handler=GOOD))
-    hands.see(15)
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    n = hands.numbers
-    hands.say(float(hands.read(f"board/{n['group']}/{n['topic']}")["header"]["lag"]))
-    hands.why("success")
-    hands.predict(n["rate"] * BROKEN_S)
-
-
-def _back_to(hands: Hands, offset_ms: int, target: Literal["time", "earliest"] = "time") -> None:
-    n = hands.numbers
-    broken = _changes(hands.evidence, BAD)[0]
-    hands.act(
-        ResetOffsets(
-            group=n["group"],
-            topic=n["topic"],
-            target=target,
-            value=broken.at_ms + offset_ms if target == "time" else None,
-            reason="wrong totals",
-            confirm=n["group"],
-        )
+def _break_for(seconds: float) -> Acts:
+    return (
+        act(lambda n: ChangeActor(actor=n["one"], handler=BAD)),
+        wait(seconds),
+        act(lambda n: ChangeActor(actor=n["one"], handler=GOOD)),
     )
-    hands.see(60)
 
 
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    _back_to(hands, -500)
-    hands.say(hands.evidence.of(OffsetsReset)[-1].event.replayed)
-    hands.why("offsets")
+def _reset_to(offset_ms: int | None) -> Acts:
+    """Return the script that resets to a time `offset_ms` after the break; None resets to the earliest message."""
+
+    def reset(hands: Hands) -> None:
+        n, broken = hands.numbers, _changes(hands.evidence, BAD)[0]
+        hands.act(
+            ResetOffsets(
+                group=n["group"],
+                topic=n["topic"],
+                target="earliest" if offset_ms is None else "time",
+                value=None if offset_ms is None else broken.at_ms + offset_ms,
+                reason="wrong totals",
+                confirm=n["group"],
+            )
+        )
+
+    return reset
 
 
-def _too_short(hands: Hands) -> None:
-    _first(hands, 30)
-
-
-def _earliest(hands: Hands) -> None:
-    _second(hands)
-    _back_to(hands, 0, "earliest")
-
-
-def _too_late(hands: Hands) -> None:
-    _second(hands)
-    _back_to(hands, 60_000)
-
-
-def _waits_for_retry(hands: Hands) -> None:
-    _first(hands)
-    n = hands.numbers
-    hands.say(float(hands.read(f"board/{n['group']}/{n['topic']}")["header"]["lag"]))
-    hands.why("retry")
+SOLUTION = Solution(
+    SolvedStep(
+        before=wait(20),
+        predict=lambda h: h.numbers["rate"] * BROKEN_S,
+        do=_break_for(BROKEN_S + 2),
+        within_s=15,
+        say=lambda h: header(h, "lag"),
+        why="success",
+    ),
+    SolvedStep(
+        predict=lambda h: h.numbers["rate"] * BROKEN_S,
+        do=_reset_to(-500),
+        within_s=60,
+        say=lambda h: h.evidence.of(OffsetsReset)[-1].event.replayed,
+        why="offsets",
+    ),
+)
 
 
 SHORT = _(
-    "It was mended after {passed_s} s. Break it again and leave it for {wait_s} s: so long it takes until such a "
-    "thing is noticed."
+    "The handler was fixed after {passed_s} s. Break the handler again and leave it for {wait_s} s: such a fault "
+    "takes that long to be noticed."
 )
 EARLIEST = _(
-    "{replayed} messages come again, more than were done wrongly: the reset went back before the break. Those "
-    "before it were right."
+    "{replayed} messages are redelivered, more than were processed wrongly: the reset went back before the "
+    "handler broke. Messages before that time were correct."
 )
-LATE = _("{count} messages of the beginning stay wrong: the reset goes back to a moment after the break.")
-RETRY = _("No retry will come: the handler answered SUCCESS each time. Look for retries in the head: there are none.")
+LATE = _("The first {count} messages stay wrong: the reset goes back to a time after the handler broke.")
+RETRY = _(
+    "No retry will follow: the handler returned SUCCESS each time. Look for retries in the header: it shows none."
+)
 
 RESET_BY_TIME = Lab(
     slug="reset-by-time",
     number="13",
     minutes=12,
     title=_("Reset by timestamp"),
-    goal=_("Plan, preview, apply and verify a reset to the moment in which a handler broke."),
+    goal=_("Plan, preview, apply and verify a reset to the time at which a handler broke."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"ChangeActor", "ResetOffsets", "UndoReset"}),
     steps=(
         Step(
-            title=_("A handler that does wrong work"),
+            title=_("A handler with wrong results"),
             rate=20,
             do=_('Change the handler of {one} to "{bad}", wait 3 minutes, and change it back to "{good}".'),
-            watch=_('Lag and "In / consumed": what does the board show of it?'),
+            watch=_('Lag and "In / consumed": what does the board show about the fault?'),
             mark="header:lag",
             predict=Question(
-                text=_("How many messages will be done wrongly in 3 minutes?"),
+                text=_("How many messages will be processed wrongly in 3 minutes?"),
                 kind=Number(_("messages"), share=0.15),
                 right=_count,
             ),
@@ -271,66 +254,64 @@ RESET_BY_TIME = Lab(
             say=Question(
                 text=_("Read the lag of the group now."),
                 kind=Number(_("messages"), within=15),
-                right=_lag,
-                again=_("You wrote {given}; read the number under Lag again. Wrong work is work all the same."),
+                right=lambda e: Truth(float(e.lag(e.numbers["group"], e.numbers["topic"]))),
+                again=_(
+                    "You wrote {given}; read the number under Lag again. Wrongly processed messages still count "
+                    "as consumed."
+                ),
             ),
             why=Question(
-                text=_("Why will these messages not come again by themselves?"),
-                kind=Choice(
-                    (
-                        ("success", _("The handler said SUCCESS, so they are committed.")),
-                        ("retry", _("They will: their retries wait.")),
-                        ("deleted", _("The broker deletes what was consumed.")),
-                    )
+                text=_("Why will these messages not be redelivered automatically?"),
+                kind=choice(
+                    success=_("The handler returned SUCCESS, so they are committed."),
+                    retry=_("They will: their retries are pending."),
+                    deleted=_("The broker deletes consumed messages."),
                 ),
                 right=lambda e: Truth("success"),
                 again=_("Consumed messages stay in the store until their files are deleted."),
                 misreadings=(Misreading(RETRY, chosen("retry")),),
             ),
-            hints=(_("{rate} messages come in each second."),),
+            hints=(_("{rate} messages arrive each second."),),
         ),
         Step(
-            title=_("Back to the break"),
+            title=_("Reset to the time of the fault"),
             rate=4,
             do=_(
-                "Find the second of the break in the journal. Reset {group} on {topic} to that time, at most one "
-                "second "
-                "before, and look at the preview first."
+                "Find the second at which the handler broke in the journal. Preview a reset of {group} on "
+                "{topic} to that time, at most one second before. Then apply it."
             ),
-            watch=_("The preview, then the pins jumping back."),
+            watch=_("The preview, then the pins as they jump back."),
             mark="header:lag",
             predict=Question(
-                text=_("How many messages will come again if you reset at once?"),
+                text=_("How many messages will be redelivered if you apply the reset at once?"),
                 kind=Number(_("messages"), share=0.1),
                 right=_replayed_at_once,
             ),
             check=_is_repaired,
             say=Question(
-                text=_("How many came again? Read the reset in the journal."),
+                text=_("How many messages were redelivered? Read the reset in the journal."),
                 kind=Number(_("messages")),
                 right=_replayed,
-                again=_("You wrote {given}; read the row of the reset again."),
+                again=_("You wrote {given}; read the reset row again."),
             ),
             why=Question(
                 text=_("What did the reset change?"),
-                kind=Choice(
-                    (
-                        ("offsets", _("The committed offsets of the group, and nothing else.")),
-                        ("messages", _("It sent the messages again.")),
-                        ("clock", _("It set the time of the messages back.")),
-                    )
+                kind=choice(
+                    offsets=_("Only the committed offsets of the group."),
+                    messages=_("It resent the messages."),
+                    clock=_("It set the timestamps of the messages back."),
                 ),
                 right=lambda e: Truth("offsets"),
-                again=_("No message was written: what comes in did not change. Look at the pins."),
+                again=_("No message was written: the input did not change. Look at the pins."),
             ),
-            hints=(_("The journal has the row in which the handler was changed; its time is what you need."),),
+            hints=(_("The journal has a row for the handler change; you need its time."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("too short", "any moment will do", SHORT, _too_short),
-        WrongScript("earliest", "everything again does no harm", EARLIEST, _earliest),
-        WrongScript("too late", "about the time is enough", LATE, _too_late),
-        WrongScript("retry", "a retry mends wrong work", RETRY, _waits_for_retry),
+        SOLUTION.wrong("too short", "any moment will do", SHORT).at(1, do=_break_for(30)),
+        SOLUTION.wrong("earliest", "everything again does no harm", EARLIEST).at(2, do=_reset_to(None)),
+        SOLUTION.wrong("too late", "about the time is enough", LATE).at(2, do=_reset_to(60_000)),
+        SOLUTION.wrong("retry", "a retry mends wrong work", RETRY).at(1, why="retry"),
     ),
 )

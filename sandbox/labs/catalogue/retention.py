@@ -1,16 +1,6 @@
-"""Lab 8: retention, for a group that is away and for one that is too slow."""
+"""Lab 8: retention, with a group that is offline and one that is too slow."""
 
-from sandbox.control.actions import (
-    Action,
-    AgeFiles,
-    CleanFiles,
-    CreateTopic,
-    RestartActor,
-    SendMessages,
-    StartConsumer,
-    StopActor,
-    Subscription,
-)
+from sandbox.control.actions import Action, AgeFiles, CleanFiles, SendMessages
 from sandbox.journal.events import (
     FilesDeleted,
     MemberStateChanged,
@@ -20,12 +10,17 @@ from sandbox.journal.events import (
     QueueTaken,
 )
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
-from sandbox.labs.evidence import Evidence, Numbers, Seen
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
-from sandbox.labs.measures import sends
+from sandbox.labs.board import row
+from sandbox.labs.evidence import Evidence, Numbers, Seen, first, last
+from sandbox.labs.evidence_measures import sends
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.script_acts import act, restart, stop, wait
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
+from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
 
 BROKER = "broker-a"
@@ -48,14 +43,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=1, read_queues=1),
-        StartConsumer(
-            actor=READER,
-            group=n["group"],
-            subscriptions=(Subscription(n["topic"]),),
-            threads=1,
-            work_ms=(WORK_MS, WORK_MS),
-        ),
+        topic(n, 1),
+        member(n, actor=READER, threads=1, work_ms=(WORK_MS, WORK_MS)),
         SendMessages(topic=n["topic"], count=n["before"]),
     )
 
@@ -65,57 +54,52 @@ def _queue(evidence: Evidence) -> str:
 
 
 def _cleaned(evidence: Evidence) -> Verdict | Seen[FilesDeleted]:
-    """The newest deletion of files of the log in the step, or why there is none."""
+    """Return the newest deletion of log files in the step, or a verdict with the reason why there is none."""
     sent, runs = sends(evidence), evidence.actions("CleanFiles")
     if not sent:
-        return Verdict.not_yet(_("No burst was sent yet."))
+        return Verdict.not_yet(_("No burst has been sent yet."))
     if not runs:
-        return Verdict.not_yet(_("The deletion was not run yet."))
-    deleted = [entry for entry in evidence.of(FilesDeleted) if entry.event.kind == "commitlog"]
-    if deleted:
+        return Verdict.not_yet(_("The deletion has not run yet."))
+    if deleted := evidence.of(FilesDeleted, kind="commitlog"):
         return deleted[-1]
     if runs[-1].at_ms == evidence.now_ms:  # what it deletes is written after it
-        return Verdict.not_yet(_("The deletion was not run yet."))
+        return Verdict.not_yet(_("The deletion has not run yet."))
     if not evidence.actions("AgeFiles"):
-        return Verdict.wrong(TOO_NEW, rests_on=[runs[-1].seq])
+        return Verdict.wrong(TOO_NEW, rests_on=[runs[-1]])
     return Verdict.wrong(
         _(
-            "Nothing was deleted: the file that is written to stays, however old it is. Send a larger "
-            "burst, age the files and delete again."
+            "Nothing was deleted: the file being written stays, however old it is. Send a larger burst, age the "
+            "files and delete again."
         ),
-        rests_on=[runs[-1].seq],
+        rests_on=[runs[-1]],
     )
 
 
 def _min(evidence: Evidence) -> Seen[MinOffsetMoved] | None:
-    moves = [entry for entry in evidence.of(MinOffsetMoved) if entry.event.topic == evidence.numbers["topic"]]
-    return moves[-1] if moves else None
+    return last(evidence.of(MinOffsetMoved, topic=evidence.numbers["topic"]))
 
 
 def _deleted_unread(evidence: Evidence) -> Verdict:
     n, moved = evidence.numbers, _min(evidence)
-    deleted = _cleaned(evidence)
-    if isinstance(deleted, Verdict):
+    if isinstance(deleted := _cleaned(evidence), Verdict):
         return deleted
     stopped = [
         entry for entry in evidence.of(MemberStateChanged, since=0) if entry.event.client_id in evidence.clients(READER)
     ]
     if stopped and stopped[-1].event.state == "running":
-        return Verdict.wrong(ALIVE, reader=READER, rests_on=[deleted.seq])
+        return Verdict.wrong(ALIVE, rests_on=[deleted])
     commit = evidence.committed(n["group"], _queue(evidence))
     committed = 0 if commit is None else commit.event.offset
     if moved is None or moved.event.offset <= committed:
         return Verdict.wrong(
             _("Only messages that {group} has read were deleted. Send a larger burst, age the files and delete again."),
-            group=n["group"],
-            rests_on=[deleted.seq],
+            rests_on=[deleted],
         )
     return Verdict.met(
-        _("The queue begins at {min} now, and {group} has read up to {committed}."),
+        _("The queue now begins at {min}, and {group} has read up to {committed}."),
         min=moved.event.offset,
-        group=n["group"],
         committed=committed,
-        rests_on=[deleted.seq, moved.seq, *([commit.seq] if commit else [])],
+        rests_on=[deleted, moved, commit],
     )
 
 
@@ -127,77 +111,56 @@ def _does_wait(evidence: Evidence) -> Truth:
     return Truth("deletes", (moved.seq,))
 
 
-def _begin(evidence: Evidence) -> Truth:
-    moved = _min(evidence)
-    return Truth(0.0) if moved is None else Truth(float(moved.event.offset), (moved.seq,))
-
-
 def _corrected(evidence: Evidence) -> Seen[OffsetMoved] | None:
-    """The broker's answer to a pull below the queue's beginning."""
-    moves = [entry for entry in evidence.of(OffsetMoved) if entry.event.group == evidence.numbers["group"]]
-    return moves[0] if moves else None
+    """Return the first correction of a pull below the queue's first offset, or None."""
+    return first(evidence.of(OffsetMoved, group=evidence.numbers["group"]))
 
 
 def _jump(evidence: Evidence) -> Seen[OffsetCommitted] | None:
-    """The commit that follows the correction."""
-    corrected = _corrected(evidence)
-    return (
-        None
-        if corrected is None
-        else next(
-            (
-                entry
-                for entry in evidence.of(OffsetCommitted, since=corrected.seq)
-                if (entry.event.group, entry.event.topic) == (corrected.event.group, corrected.event.topic)
-                and entry.event.offset == corrected.event.given
-            ),
-            None,
-        )
-    )
+    """Return the commit that follows the correction, or None."""
+    if (corrected := _corrected(evidence)) is None:
+        return None
+    group, topic, offset = corrected.event.group, corrected.event.topic, corrected.event.given
+    return first(evidence.of(OffsetCommitted, since=corrected.seq, group=group, topic=topic, offset=offset))
 
 
 def _goes_on(evidence: Evidence) -> Verdict:
-    """From the correction to the member that begins anew."""
+    """Return the verdict on the group's continuation after the correction."""
     n, corrected, jump = evidence.numbers, _corrected(evidence), _jump(evidence)
     assert corrected is not None
-    taken = [
-        entry
-        for entry in evidence.of(QueueTaken, since=corrected.seq)
-        if (entry.event.group, entry.event.topic) == (n["group"], n["topic"])
-    ]
+    taken = evidence.of(QueueTaken, since=corrected.seq, group=n["group"], topic=n["topic"])
     if jump is None or not taken:
         return Verdict.not_yet(
-            _("The offset was moved; {reader} gives the queue up for 10 s, and takes it at its next rebalance."),
-            reader=READER,
+            _(
+                "The offset was corrected. {reader} releases the queue after 10 s. At its next rebalance, the "
+                "member acquires the queue again."
+            )
         )
     return Verdict.met(
-        _("{group} goes on at {start}; it had committed {committed}."),
-        group=n["group"],
+        _("{group} continues at {start}; its committed offset was {committed}."),
         start=taken[0].event.start_offset,
         committed=jump.event.previous or 0,
-        rests_on=[corrected.seq, jump.seq, taken[0].seq],
+        rests_on=[corrected, jump, taken[0]],
     )
 
 
 def _is_corrected(evidence: Evidence) -> Verdict:
-    n = evidence.numbers
     if not (evidence.actions("RestartActor") or evidence.actions("StartConsumer")):
-        return Verdict.not_yet(_("{group} has no member yet."), group=n["group"])
+        return Verdict.not_yet(_("{group} has no member yet."))
     if _corrected(evidence) is None:
-        return Verdict.not_yet(_("{reader} has not pulled yet."), reader=READER)
+        return Verdict.not_yet(_("{reader} has not pulled yet."))
     return _goes_on(evidence)
 
 
 def _where(evidence: Evidence) -> Truth:
-    corrected = _corrected(evidence)
-    if corrected is None:
+    if (corrected := _corrected(evidence)) is None:
         return Truth("committed")
     end = evidence.end(_queue(evidence))
     return Truth("end" if corrected.event.given == end else "min", (corrected.seq,))
 
 
 def _lost(evidence: Evidence) -> Truth:
-    """Messages from what was committed to where it goes on: finished by no member."""
+    """Return the number of messages between the committed offset and the corrected one, which no member consumed."""
     jump = _jump(evidence)
     return Truth(0.0) if jump is None else Truth(float(jump.event.offset - (jump.event.previous or 0)), (jump.seq,))
 
@@ -213,19 +176,17 @@ def _is_not_pulled(evidence: Evidence, answer: object) -> bool:
 
 
 def _is_overtaken(evidence: Evidence) -> Verdict:
-    deleted = _cleaned(evidence)
-    if isinstance(deleted, Verdict):
+    if isinstance(deleted := _cleaned(evidence), Verdict):
         return deleted
-    stops = evidence.actions("StopActor")
-    if stops:
-        return Verdict.wrong(AWAY, reader=READER, rests_on=[stops[-1].seq])
+    if stops := evidence.actions("StopActor"):
+        return Verdict.wrong(AWAY, rests_on=[stops[-1]])
     if _corrected(evidence) is not None:
         return _goes_on(evidence)
     if evidence.lag(evidence.numbers["group"], evidence.numbers["topic"]) == 0 or (
         evidence.now_ms - deleted.at_ms > PATIENCE_S * 1000
     ):
-        return Verdict.wrong(DRAINED, reader=READER, rests_on=[deleted.seq])
-    return Verdict.not_yet(_("{reader} has not pulled yet."), reader=READER)
+        return Verdict.wrong(DRAINED, rests_on=[deleted])
+    return Verdict.not_yet(_("{reader} has not pulled yet."))
 
 
 def _does_lose(evidence: Evidence) -> Truth:
@@ -233,48 +194,17 @@ def _does_lose(evidence: Evidence) -> Truth:
     return Truth("none") if corrected is None else Truth("some", (corrected.seq,))
 
 
-def _burst(hands: Hands, *, aged: bool = True) -> None:
-    n = hands.numbers
-    hands.act(SendMessages(topic=n["topic"], count=n["burst"], body_bytes=n["body"]))
-    hands.wait(3)
-    if aged:
-        hands.act(AgeFiles(broker=BROKER, hours=2))
-    hands.act(CleanFiles(broker=BROKER))
-    hands.see(60)
+SEND = act(lambda n: SendMessages(topic=n["topic"], count=n["burst"], body_bytes=n["body"]))
+AGE = act(lambda n: AgeFiles(broker=BROKER, hours=2))
+CLEAN = act(lambda n: CleanFiles(broker=BROKER))
 
 
-def _away(hands: Hands) -> None:
-    hands.wait(10)
-    hands.predict("deletes")
-    hands.act(StopActor(actor=READER))
-    hands.wait(2)
+def _until_read(hands: Hands) -> None:
+    hands.wait(hands.numbers["burst"] * WORK_MS / 1000 + 20)
 
 
-def _row(hands: Hands) -> dict[str, object]:
-    n = hands.numbers
-    return dict(hands.read(f"board/{n['group']}/{n['topic']}")["queues"][f"{BROKER}:0"])
-
-
-def _first(hands: Hands) -> None:
-    _away(hands)
-    _burst(hands)
-    hands.say(str(_row(hands)["min"]))
-    hands.why("age")
-
-
-def _restart(hands: Hands) -> None:
-    _first(hands)
-    hands.predict("min")
-    hands.act(RestartActor(actor=READER))
-    hands.see(60)
-
-
-def _second(hands: Hands) -> None:
-    _restart(hands)
-    hands.say(_jumped(hands))
-    hands.why("broker")
-    hands.wait(30)
-    hands.predict("some")
+def _oldest(hands: Hands) -> str:
+    return str(row(hands, f"{BROKER}:0")["min"])
 
 
 def _jumped(hands: Hands) -> float:
@@ -283,75 +213,57 @@ def _jumped(hands: Hands) -> float:
     return float(max(entry.event.offset - (entry.event.previous or 0) for entry in commits))
 
 
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    _burst(hands)
-    hands.say(_jumped(hands))
-    hands.why("dropped")
-
-
-def _forgets_age(hands: Hands) -> None:
-    _away(hands)
-    _burst(hands, aged=False)
-
-
-def _lets_it_read(hands: Hands) -> None:
-    hands.wait(10)
-    hands.predict("deletes")
-    _burst(hands)
-
-
-def _says_min(hands: Hands) -> None:
-    _restart(hands)
-    hands.say(str(_row(hands)["min"]))
-
-
-def _waits_until_read(hands: Hands) -> None:
-    n = hands.numbers
-    _second(hands)
-    hands.act(SendMessages(topic=n["topic"], count=n["burst"], body_bytes=n["body"]))
-    hands.wait(n["burst"] * WORK_MS / 1000 + 20)
-    hands.act(AgeFiles(broker=BROKER, hours=2))
-    hands.act(CleanFiles(broker=BROKER))
-    hands.see(PATIENCE_S)
-
-
-def _counts_what_was_not_pulled(hands: Hands) -> None:
-    _second(hands)
-    _burst(hands)
+def _not_pulled(hands: Hands) -> float:
     [moved] = hands.evidence.of(OffsetMoved)
-    hands.say(moved.event.given - moved.event.asked)
+    return moved.event.given - moved.event.asked
+
+
+SOLUTION = Solution(
+    SolvedStep(
+        before=wait(10),
+        predict="deletes",
+        do=(stop(READER), wait(2), SEND, wait(3), AGE, CLEAN),
+        within_s=60,
+        say=_oldest,
+        why="age",
+    ),
+    SolvedStep(predict="min", do=restart(READER), within_s=60, say=_jumped, why="broker"),
+    SolvedStep(
+        before=wait(30), predict="some", do=(SEND, wait(3), AGE, CLEAN), within_s=60, say=_jumped, why="dropped"
+    ),
+)
 
 
 TOO_NEW = _(
-    "Nothing was deleted: no file is older than the hour that files are kept. Age the files by 2 hours, then "
+    "Nothing was deleted: files are kept for one hour, and no file is older. Age the files by 2 hours, then "
     "delete again."
 )
-ALIVE = _("{reader} runs, so it is not away. Stop it, send another burst, age the files and delete again.")
+ALIVE = _("{reader} is running, so the group is not away. Stop it, send another burst, age the files and delete again.")
 IS_MIN = _(
-    "You wrote {given}: that is where the group goes on. Skipped is what lies between that and its committed "
-    "offset before."
+    "You wrote {given}: there the group continues. The skipped messages are between that offset and the "
+    "previously committed one."
 )
 AWAY = _(
-    "{reader} was stopped: this step is about a member that works all the time. Restart it, send a burst, age the "
+    "{reader} was stopped: this step is about a member that keeps working. Restart it, send a burst, age the "
     "files and delete them."
 )
 DRAINED = _(
-    "{reader} had read what was deleted. Send another burst, age the files and delete them while it is still at work."
+    "{reader} had read all deleted messages. Send another burst, age the files and delete them while it is still "
+    "working."
 )
 NOT_PULLED = _(
-    "You wrote {given}: so many were not pulled. Those that {reader} had in memory were dropped with the "
-    "queue, and are deleted too."
+    "You wrote {given}: that is the number of messages not pulled. The messages in the memory of {reader} were "
+    "dropped with the queue, and are also deleted."
 )
-BY_GROUP = _("No broker looks at groups when it deletes: {group} was still behind when the files went.")
+BY_GROUP = _("The broker ignores groups when it deletes: {group} was still behind when the files were deleted.")
 
 RETENTION = Lab(
     slug="retention",
     number="8",
     minutes=10,
     preset="teaching",
-    title=_("Deleted before it was read"),
-    goal=_("A broker deletes by age and waits for no group: what a group loses that is away, or too slow."),
+    title=_("Deletion before consumption"),
+    goal=_("A broker deletes by age and does not wait for groups: which messages a stopped or slow group loses."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"SendMessages", "StopActor", "RestartActor", "AgeFiles", "CleanFiles"}),
@@ -360,52 +272,48 @@ RETENTION = Lab(
             title=_("While the group is away"),
             rate=4,
             do=_(
-                "Stop reader, send {burst} messages of {body} bytes to {topic}, then age the files of {broker} by 2 "
-                "hours and delete old files (page Store). Here files are kept for one hour."
+                "Stop reader and send {burst} messages of {body} bytes to {topic}. Then age the files of "
+                "{broker} by 2 hours and delete old files (Store page). Here files are kept for one hour."
             ),
             watch=_("The left end of q0, and the committed offset of {group}."),
             mark="queue:broker-a:0",
             predict=Question(
                 text=_("{group} has not read the burst when old files are deleted. What will the broker do?"),
-                kind=Choice((("waits", _("keep what {group} has not read")), ("deletes", _("delete it all the same")))),
+                kind=choice(waits=_("keep the messages that {group} has not read"), deletes=_("delete it anyway")),
                 right=_does_wait,
             ),
             check=_deleted_unread,
             say=Question(
                 text=_("At which offset does q0 begin now? Read its left end."),
                 kind=Number(),
-                right=_begin,
+                right=lambda e: field_of(_min(e), "offset"),
                 again=_("You wrote {given}; read the number at the left end of q0 again."),
             ),
             why=Question(
-                text=_("By what does a broker choose what it deletes?"),
-                kind=Choice(
-                    (
-                        ("age", _("by when a file was last written to")),
-                        ("read", _("by what all groups have read")),
-                        ("topic", _("by topic: each has its own time")),
-                    )
+                text=_("Which criterion does a broker use for deletion?"),
+                kind=choice(
+                    age=_("the last write to a file"),
+                    read=_("the messages that all groups have read"),
+                    topic=_("the topic: each has its own retention time"),
                 ),
                 right=lambda e: Truth("age"),
-                again=_("All topics share the files of one log, so none of them can have its own time."),
+                again=_("All topics share the files of one log, so no topic can have its own retention time."),
                 misreadings=(Misreading(BY_GROUP, chosen("read")),),
             ),
-            hints=(_("Whole files are deleted, the oldest first, and never the one that is written to."),),
+            hints=(_("Whole files are deleted, oldest first, but never the file being written."),),
         ),
         Step(
-            title=_("The group comes back"),
+            title=_("Return of the group"),
             rate=4,
             do=_("Restart reader."),
-            watch=_('"corrected" in the journal, and the committed offset some 10 s later.'),
+            watch=_('"corrected" in the journal, and the committed offset about 10 s later.'),
             mark="queue:broker-a:0",
             predict=Question(
-                text=_("Its committed offset no longer exists. Where will {group} go on?"),
-                kind=Choice(
-                    (
-                        ("committed", _("at its committed offset: the messages come from the slave")),
-                        ("min", _("at the oldest message that is left")),
-                        ("end", _("at the end of the queue")),
-                    )
+                text=_("The committed offset of the group no longer exists. Where will {group} continue?"),
+                kind=choice(
+                    committed=_("at its committed offset: the messages come from the slave"),
+                    min=_("at the oldest remaining message"),
+                    end=_("at the end of the queue"),
                 ),
                 right=_where,
             ),
@@ -415,68 +323,72 @@ RETENTION = Lab(
                 kind=Number(_("messages"), within=1),
                 right=_lost,
                 again=_(
-                    "You wrote {given}; subtract the committed offset before from the one after: both are in the "
-                    "journal."
+                    "You wrote {given}; subtract the committed offset before the correction from the one after "
+                    "it. The journal shows both."
                 ),
                 misreadings=(Misreading(IS_MIN, _is_given),),
             ),
             why=Question(
-                text=_("Who has moved the offset?"),
-                kind=Choice(
-                    (
-                        ("broker", _("The broker answered the pull with another offset, and reader took it.")),
-                        ("delete", _("The deletion moved the committed offset.")),
-                        ("reset", _("Somebody reset the group.")),
-                    )
+                text=_("What moved the offset?"),
+                kind=choice(
+                    broker=_("The broker answered the pull with another offset, and reader used it."),
+                    delete=_("The deletion moved the committed offset."),
+                    reset=_("A user reset the group."),
                 ),
                 right=lambda e: Truth("broker"),
-                again=_("Between deletion and restart the committed offset stayed: see the journal."),
+                again=_("The committed offset did not change between deletion and restart: see the journal."),
             ),
-            hints=(_("A pull below the beginning of a queue is answered with the beginning."),),
+            hints=(_("For a pull below the start of a queue, the broker returns the start of the queue."),),
         ),
         Step(
-            title=_("At work, and too slow"),
+            title=_("Running but too slow"),
             rate=4,
             do=_(
-                "Send {burst} messages of {body} bytes again; while reader is at work, age the files by 2 hours and "
-                "delete."
+                "Send {burst} messages of {body} bytes again. While reader is working, age the files by 2 hours "
+                "and delete."
             ),
-            watch=_('"corrected" in the journal, and the leap of the committed offset after it.'),
+            watch=_('"corrected" in the journal, and the jump of the committed offset after it.'),
             mark="queue:broker-a:0",
             predict=Question(
-                text=_("reader pulls all the time, and has up to 100 messages in memory. Will it lose any?"),
-                kind=Choice((("none", _("none: it is at work")), ("some", _("yes: what deletion reaches before it")))),
+                text=_("reader pulls continuously, and has up to 100 messages in memory. Will it lose any?"),
+                kind=choice(none=_("no: it is running"), some=_("yes: those that are deleted before it reads them")),
                 right=_does_lose,
             ),
             check=_is_overtaken,
             say=Question(
-                text=_("How many messages did nobody finish this time?"),
+                text=_("How many messages did no member finish this time?"),
                 kind=Number(_("messages"), within=1),
                 right=_lost,
-                again=_("You wrote {given}; subtract the committed offset before the leap from the one after."),
+                again=_("You wrote {given}; subtract the committed offset before the jump from the one after it."),
                 misreadings=(Misreading(NOT_PULLED, _is_not_pulled), Misreading(IS_MIN, _is_given)),
             ),
             why=Question(
-                text=_("What became of the messages that reader had in memory?"),
-                kind=Choice(
-                    (
-                        ("dropped", _("reader dropped them with the queue, and nobody sends them again.")),
-                        ("finished", _("reader finished them first.")),
-                        ("retry", _("They went to the retry topic.")),
-                    )
+                text=_("What happened to the messages in the memory of reader?"),
+                kind=choice(
+                    dropped=_("reader dropped them with the queue, and they are not redelivered."),
+                    finished=_("reader finished them first."),
+                    retry=_("They went to the retry topic."),
                 ),
                 right=lambda e: Truth("dropped"),
-                again=_("Compare the committed offset before the leap with what reader had pulled."),
+                again=_("Compare the committed offset before the jump with the pulled offset of reader."),
             ),
-            hints=(_("Lag against the age of the oldest file says when this begins."),),
+            hints=(_("Compare lag with the age of the oldest file to see when loss begins."),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("forgets age", "deletion deletes at once", TOO_NEW, _forgets_age),
-        WrongScript("lets it read", "a group is behind by itself", ALIVE, _lets_it_read),
-        WrongScript("says min", "skipped is the number of the first message left", IS_MIN, _says_min),
-        WrongScript("waits until read", "deletion always loses messages", DRAINED, _waits_until_read),
-        WrongScript("not pulled", "what was pulled is safe", NOT_PULLED, _counts_what_was_not_pulled),
+        SOLUTION.wrong("forgets age", "running the deletion always deletes files", TOO_NEW).at(
+            1, do=(stop(READER), wait(2), SEND, wait(3), CLEAN)
+        ),
+        SOLUTION.wrong("lets it read", "a running group falls behind by itself", ALIVE).at(
+            1, do=(SEND, wait(3), AGE, CLEAN)
+        ),
+        SOLUTION.wrong("says min", "the skipped count is the offset of the first remaining message", IS_MIN).at(
+            2, say=_oldest
+        ),
+        SOLUTION.wrong("waits until read", "deletion always loses messages", DRAINED).at(
+            3, do=(SEND, _until_read, AGE, CLEAN), within_s=PATIENCE_S
+        ),
+        SOLUTION.wrong("not pulled", "pulled messages are safe", NOT_PULLED).at(3, say=_not_pulled),
     ),
 )

@@ -1,41 +1,28 @@
-"""Lab N9: restarting all members of a group with the fewest moves and duplicates."""
+"""Lab N9: restart of all members of a group with the fewest moves and duplicates."""
 
-from sandbox.control.actions import (
-    Action,
-    CrashActor,
-    CreateTopic,
-    RestartActor,
-    SetStrategy,
-    StartConsumer,
-    StartProducer,
-    StopActor,
-    Subscription,
-)
+from collections.abc import Callable
+
+from sandbox.control.actions import Action, SetStrategy, StartProducer
 from sandbox.control.actions.actors import StrategyName
 from sandbox.journal.events import ActionTaken, CrashRepeated, QueuesAssigned, QueueTaken
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
+from sandbox.labs import restarts
+from sandbox.labs.board import header
 from sandbox.labs.evidence import Evidence, Numbers, Seen
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript
-from sandbox.labs.marking import _
-from sandbox.labs.moves import Lives, Move, given_again, moves_since, needless
-from sandbox.labs.restarts import (
-    ALL,
-    CRASHED,
-    HURRY,
-    TOGETHER,
-    UNREAD,
-    acts_on_members,
-    are_counted,
-    newest_round,
-    whole_round,
-)
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth
+from sandbox.labs.question_kinds import Number, choice
+from sandbox.labs.queue_moves import Lives, Move, given_again, moves_since, needless
 from sandbox.labs.script import Hands
+from sandbox.labs.script_acts import Acts, act, crash, restart, stop, wait
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
+from sandbox.labs.translation_marks import _
+from sandbox.labs.truths import count_of
 from sandbox.labs.verdict import Verdict
 
 RING: StrategyName = "CONSISTENT_HASH"
 MEMBERS = ("left", "middle", "right")  # in the order in which clients sort their ids: an address outlives a restart
-DIVIDED_WITHIN_S = 21  # members divide every 20 s, and when the broker notifies them
+DIVIDED_WITHIN_S = 21  # members rebalance every 20 s, and when the broker notifies them
 AWAY_S, LOOK_S = 1, 3  # in scripts
 
 
@@ -59,16 +46,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
-        *(
-            StartConsumer(
-                actor=label,
-                group=n["group"],
-                subscriptions=(Subscription(n["topic"]),),
-                work_ms=(n["work_ms"], n["work_ms"] + 800),
-            )
-            for label in MEMBERS
-        ),
+        topic(n, n["queues"]),
+        *(member(n, actor=label, work_ms=(n["work_ms"], n["work_ms"] + 800)) for label in MEMBERS),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=n["rate"]),
     )
 
@@ -76,28 +55,28 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 def _all_crashed(evidence: Evidence) -> Verdict:
     lives = Lives(evidence)
     ends: dict[str, Seen[ActionTaken]] = {}
-    for act in acts_on_members(evidence):
-        if act.seq in lives.killed or act.event.action == "StopActor":
-            ends[act.event.fields["actor"]] = act
+    for taken in restarts.acts_on_members(evidence):
+        if taken.seq in lives.killed or taken.event.action == "StopActor":
+            ends[taken.event.fields["actor"]] = taken
     for label, end in ends.items():
         if end.event.action == "StopActor":
-            return Verdict.wrong(CLEAN, one=label, rests_on=[end.seq])
+            return Verdict.wrong(CLEAN, one=label, rests_on=[end])
     if len(ends) < len(MEMBERS) or not lives.are_there(MEMBERS):
         return Verdict.not_yet(
-            _("{count} of {members} members were crashed and are back."),
+            _("{count} of {members} members have crashed and are running again."),
             members=len(MEMBERS),
             count=sum(lives.is_there(label) for label in ends),
         )
     moves, again = moves_since(evidence, lives, evidence.began), given_again(evidence, evidence.began)
-    if not are_counted(evidence, moves):
-        return Verdict.not_yet(_("Repetitions are being counted."))
+    if not restarts.are_counted(evidence, moves):
+        return Verdict.not_yet(_("Redelivered messages are being counted."))
     if not again:
-        return Verdict.not_yet(_("No message was delivered again: crash one more member while it works."))
+        return Verdict.not_yet(_("No message was redelivered: crash one more member while it is working."))
     return Verdict.met(
-        _("{again} messages were delivered again; queues moved {moves} times."),
+        _("{again} messages were redelivered; queues moved {moves} times."),
         again=again,
         moves=len(moves),
-        rests_on=[end.seq for end in ends.values()],
+        rests_on=ends.values(),
     )
 
 
@@ -106,262 +85,148 @@ def _strategies(evidence: Evidence, lives: Lives, began: int) -> set[str]:
     n = evidence.numbers
     before: dict[str, str] = {}
     during: set[str] = set()
-    for entry in evidence.of(QueuesAssigned, since=0):
-        if (entry.event.group, entry.event.topic) == (n["group"], n["topic"]):
-            if entry.seq < began:
-                before[entry.event.client_id] = entry.event.strategy
-            else:
-                during.add(entry.event.strategy)
+    for entry in evidence.of(QueuesAssigned, since=0, group=n["group"], topic=n["topic"]):
+        if entry.seq < began:
+            before[entry.event.client_id] = entry.event.strategy
+        else:
+            during.add(entry.event.strategy)
     return during | {before[client] for label in MEMBERS if (client := lives.process(label, began)) in before}
 
 
 def _by_neighbours(evidence: Evidence) -> Verdict:
-    n, lives = evidence.numbers, Lives(evidence)
-    last_round = whole_round(evidence, lives)
-    if isinstance(last_round, Verdict):
+    lives = Lives(evidence)
+    if isinstance(last_round := restarts.whole_round(evidence, lives), Verdict):
         return last_round
     began = last_round.began
     moves = moves_since(evidence, lives, began.seq)
     if other := _strategies(evidence, lives, began.seq) - {"AVG"}:
         return Verdict.wrong(
             _(
-                "{group} divided by {strategy}: this step is about AVG. Set it again, wait until all "
-                "divide by it, then restart all three once more."
+                "{group} used {strategy}: this step is about AVG. Set AVG again, wait until all members use it, "
+                "then restart all three once more."
             ),
-            group=n["group"],
             strategy=min(other),
-            rests_on=[began.seq],
+            rests_on=[began],
         )
     return Verdict.met(
-        _("{moves} moves, {needless} of them between members that stayed; {again} messages were delivered again."),
+        _("{moves} moves, {needless} of them between members that stayed; {again} messages were redelivered."),
         moves=len(moves),
         needless=needless(moves),
         again=given_again(evidence, began.seq),
-        rests_on=_rests_on(began, moves),
+        rests_on=[began, *moves],
     )
 
 
 def _fewest(evidence: Evidence) -> Verdict:
     """Check the round; report needless moves at once, not after all restarts."""
     lives = Lives(evidence)
-    newest = newest_round(evidence, lives)
+    newest = restarts.newest_round(evidence, lives)
     moves = moves_since(evidence, lives, newest.began.seq) if newest.stops else []
     if moves and newest.mistake is None:
         strategies = _strategies(evidence, lives, newest.began.seq)
         if len(strategies) > 1:
-            return Verdict.wrong(MEANWHILE, rests_on=[newest.began.seq])
+            return Verdict.wrong(MEANWHILE, rests_on=[newest.began])
         if needless(moves):
             return Verdict.wrong(
                 NEEDLESS,
                 strategy=min(strategies),
                 moves=len(moves),
                 needless=needless(moves),
-                rests_on=_rests_on(newest.began, moves),
+                rests_on=[newest.began, *moves],
             )
-    last_round = whole_round(evidence, lives)
-    if isinstance(last_round, Verdict):
+    if isinstance(last_round := restarts.whole_round(evidence, lives), Verdict):
         return last_round
     return Verdict.met(
-        _(
-            "{moves} moves, all of them from a member that left or to one that came; {again} messages "
-            "were delivered again."
-        ),
+        _("{moves} moves, each from a member that left or to one that joined; {again} messages were redelivered."),
         moves=len(moves),
         again=given_again(evidence, last_round.began.seq),
-        rests_on=_rests_on(last_round.began, moves),
+        rests_on=[last_round.began, *moves],
     )
-
-
-def _rests_on(began: Seen[ActionTaken], moves: list[Move]) -> tuple[int, ...]:
-    return began.seq, *(move.seq for move in moves)
 
 
 def _moves(evidence: Evidence) -> list[Move]:
     """List the moves of the newest round."""
     lives = Lives(evidence)
-    newest = newest_round(evidence, lives)
+    newest = restarts.newest_round(evidence, lives)
     return moves_since(evidence, lives, newest.began.seq) if newest.stops else []
-
-
-def _number_of_moves(evidence: Evidence) -> Truth:
-    moves = _moves(evidence)
-    return Truth(float(len(moves)), tuple(move.seq for move in moves))
 
 
 def _times(evidence: Evidence) -> Truth:
     """Count how often a member acquired the followed queue in the newest round."""
     n = evidence.numbers
-    seqs = tuple(move.seq for move in _moves(evidence) if move.queue == f"{n['topic']}/broker-a/{n['number']}")
-    return Truth(float(len(seqs)), seqs)
-
-
-def _again_in_step(evidence: Evidence) -> Truth:
-    return Truth(float(given_again(evidence, evidence.began)))
+    return count_of([move for move in _moves(evidence) if move.queue == f"{n['topic']}/broker-a/{n['number']}"])
 
 
 def _again_in_all(evidence: Evidence) -> Truth:
-    """As the head of the Board counts: from the group's beginning."""
+    """Return the number of repeated deliveries since the group's beginning, as the header of the Board counts them."""
     return Truth(float(given_again(evidence, 0)))
 
 
 def _of_crashes(evidence: Evidence) -> int:
     """Return the total of the journal's `CrashRepeated` counts: messages delivered twice after crashes."""
-    return sum(
-        entry.event.count
-        for entry in evidence.of(CrashRepeated, since=0)
-        if entry.event.group == evidence.numbers["group"]
-    )
+    return sum(entry.event.count for entry in evidence.of(CrashRepeated, since=0, group=evidence.numbers["group"]))
 
 
-def _restart(hands: Hands, *labels: str) -> None:
-    """Cleanly, one after another; each is away for a moment."""
-    for label in labels:
-        hands.act(StopActor(actor=label))
-        hands.wait(AWAY_S)
-        hands.act(RestartActor(actor=label))
-        hands.wait(AWAY_S)
+def _renew(end: Callable[[str], Acts], *labels: str) -> Acts:
+    """Return the script that ends and restarts members one after another, each after `AWAY_S`."""
+    return tuple((end(label), wait(AWAY_S), restart(label), wait(AWAY_S)) for label in labels)
 
 
-def _times_in_journal(hands: Hands, began: int) -> int:
-    """The lines "took" of the followed queue, counted."""
-    n = hands.numbers
-    return sum(
-        (entry.event.topic, entry.event.queue_id) == (n["topic"], n["number"])
-        for entry in hands.evidence.of(QueueTaken, since=began)
-    )
+def _set(strategy: StrategyName) -> Acts:
+    return act(lambda n: SetStrategy(group=n["group"], strategy=strategy))
 
 
-def _crash_all(hands: Hands) -> None:
-    hands.wait(AWAY_S)
-    hands.predict(10)
-    for label in MEMBERS:
-        hands.act(CrashActor(actor=label))
-        hands.wait(AWAY_S)
-        hands.act(RestartActor(actor=label))
-        hands.wait(AWAY_S)
-    hands.see(30)
-
-
-def _first(hands: Hands) -> None:
-    n = hands.numbers
-    _crash_all(hands)
-    hands.say(int(hands.read(f"board/{n['group']}/{n['topic']}")["header"]["delivered_again"]))
-    hands.why("open")
-    hands.predict(2)
-
-
-def _second(hands: Hands) -> None:
-    _first(hands)
-    _restart(hands, *MEMBERS)
-    hands.see(30)
-    hands.say(_times_in_journal(hands, hands.evidence.actions("StopActor")[0].seq))
-    hands.why("work")
-    hands.predict(24)
-
-
-def _set(hands: Hands, strategy: StrategyName, lists: dict[str, object] | None = None) -> None:
-    hands.act(SetStrategy(group=hands.numbers["group"], strategy=strategy, queues_by_member=lists))
-
-
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    _set(hands, RING)
-    hands.wait(DIVIDED_WITHIN_S)
-    _restart(hands, *MEMBERS)
-    hands.see(30)
-    hands.say(_times_in_journal(hands, hands.evidence.actions("StopActor")[0].seq))
-    hands.why("handler")
-
-
-def _stops_first(hands: Hands) -> None:
-    hands.predict(0)
-    _restart(hands, "left")
-
-
-def _counts_crashes(hands: Hands) -> None:
-    _crash_all(hands)
-    hands.say(_of_crashes(hands.evidence))
-
-
-def _says_twice(hands: Hands) -> None:
-    _first(hands)
-    _restart(hands, *MEMBERS)
-    hands.see(30)
-    hands.say(2)
-
-
-def _crashes_again(hands: Hands) -> None:
-    _first(hands)
-    hands.act(CrashActor(actor="left"))
-    hands.see(LOOK_S)
-
-
-def _stops_two(hands: Hands) -> None:
-    _first(hands)
-    hands.act(StopActor(actor="left"))
-    hands.wait(AWAY_S)
-    hands.act(StopActor(actor="middle"))
-    hands.see(LOOK_S)
-
-
-def _stops_all(hands: Hands) -> None:
-    _first(hands)
-    for label in MEMBERS:
-        hands.act(StopActor(actor=label))
-    hands.see(LOOK_S)
-
-
-def _hurries(hands: Hands) -> None:
-    _first(hands)
-    hands.act(StopActor(actor="left"))
-    hands.wait(AWAY_S)
-    hands.act(RestartActor(actor="left"))
-    hands.act(StopActor(actor="middle"))
-    hands.see(LOOK_S)
-
-
-def _keeps_avg(hands: Hands) -> None:
-    _second(hands)
-    _restart(hands, "left")
-
-
-def _sets_lists(hands: Hands) -> None:
-    _second(hands)
+def _set_lists(hands: Hands) -> None:
     n = hands.numbers
     rows = [f"broker-a:{number}" for number in range(n["queues"])]
-    _set(hands, "CONFIG", {label: rows[index :: len(MEMBERS)] for index, label in enumerate(MEMBERS)})
-    hands.wait(DIVIDED_WITHIN_S)
-    hands.act(StopActor(actor="left"))
-    hands.wait(6)
-    hands.act(RestartActor(actor="left"))
-    hands.see(LOOK_S)
+    lists: dict[str, object] = {label: rows[index :: len(MEMBERS)] for index, label in enumerate(MEMBERS)}
+    hands.act(SetStrategy(group=n["group"], strategy="CONFIG", queues_by_member=lists))
 
 
-def _sets_meanwhile(hands: Hands) -> None:
-    _second(hands)
-    _set(hands, RING)
-    _restart(hands, "left")
+def _times_in_journal(hands: Hands) -> int:
+    """Count the "acquired" lines of the followed queue in the journal since the first stop."""
+    n, began = hands.numbers, hands.evidence.actions("StopActor")[0].seq
+    return len(hands.evidence.of(QueueTaken, since=began, topic=n["topic"], queue_id=n["number"]))
+
+
+SOLUTION = Solution(
+    SolvedStep(
+        before=wait(AWAY_S),
+        predict=10,
+        do=_renew(crash, *MEMBERS),
+        within_s=30,
+        say=lambda h: header(h, "delivered_again"),
+        why="open",
+    ),
+    SolvedStep(predict=2, do=_renew(stop, *MEMBERS), within_s=30, say=_times_in_journal, why="work"),
+    SolvedStep(
+        predict=24,
+        do=(_set(RING), wait(DIVIDED_WITHIN_S), _renew(stop, *MEMBERS)),
+        within_s=30,
+        say=_times_in_journal,
+        why="handler",
+    ),
+)
 
 
 CLEAN = _(
-    "{one} was stopped cleanly, and this step is about crashes: they come first, to compare with. Restart it, "
-    "then crash it."
+    "{one} was stopped cleanly, but this step is about crashes, for the later comparison. Restart it, then crash it."
 )
 TWICE = _(
-    "You wrote {given}: out and back, when its own member was restarted. It also moved when a neighbour was "
-    "restarted: count again."
+    "You wrote {given}: the queue moves away and back when its own member restarts. The queue also moved when "
+    "another member restarted: count again."
 )
 CRASHES = _(
-    "You wrote {given}: those are of the crashed processes. Others came again because their queues moved "
-    'between members that ran on. Read "Delivered again" in the head.'
+    "You wrote {given}: those messages belong to the crashed processes. Other messages were redelivered because "
+    'their queues moved between running members. Read "Delivered again" in the header.'
 )
 NEEDLESS = _(
-    "With {strategy} {needless} of {moves} moves so far were between members that stayed, and those are "
-    "needless. Set another strategy, wait until all divide by it, and restart all three again."
+    "With {strategy}, {needless} of {moves} moves so far were between members that stayed, so they were "
+    "unnecessary. Set another strategy, wait until all members use it, and restart all three again."
 )
 MEANWHILE = _(
-    "The new strategy and the restarts came together, and nothing says which of them moved what. Wait until "
-    "all divide by it, then restart all three again."
+    "The new strategy and the restarts overlapped, so their moves cannot be distinguished. Wait until all "
+    "members use the strategy, then restart all three again."
 )
 
 ROLLING_RESTART = Lab(
@@ -369,143 +234,164 @@ ROLLING_RESTART = Lab(
     number="N9",
     minutes=10,
     title=_("Restart storm"),
-    goal=_("What it costs to restart all members of a group, in moves and in duplicates, and how it costs least."),
+    goal=_("What a restart of all members of a group costs in moves and duplicates, and how to minimize it."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"StopActor", "CrashActor", "RestartActor", "SetStrategy"}),
     steps=(
         Step(
-            title=_("Crashed, one after another"),
+            title=_("Crashes, one after another"),
             rate=2,
             do=_(
-                "Crash {one}, wait until the others have its queues, restart it, and wait until it has queues again. "
-                "Then the same with {two}, and with {three}."
+                "Crash {one}, wait until the others have its queues, restart it, and wait until it has queues "
+                "again. Then do the same with {two} and {three}."
             ),
-            watch=_('"Delivered again" in the head.'),
+            watch=_('"Delivered again" in the header.'),
             mark="header:again",
             predict=Question(
                 text=_("How many messages will be delivered again?"),
                 kind=Number(_("messages"), share=0.3, within=3),
-                right=_again_in_step,
+                right=lambda e: Truth(float(given_again(e, e.began))),
             ),
             check=_all_crashed,
             say=Question(
-                text=_('How many messages were delivered again? Read "Delivered again" in the head.'),
+                text=_('How many messages were redelivered? Read "Delivered again" in the header.'),
                 kind=Number(_("messages")),
                 right=_again_in_all,
-                again=_('You wrote {given}; read "Delivered again" in the head once more.'),
+                again=_('You wrote {given}; read "Delivered again" in the header once more.'),
                 misreadings=(Misreading(CRASHES, lambda e, answer: answer == _of_crashes(e)),),
             ),
             why=Question(
-                text=_("Which messages came again?"),
-                kind=Choice(
-                    (
-                        ("open", _("Listeners had them, and their offset was not committed yet.")),
-                        ("all", _("All that the crashed processes had ever consumed.")),
-                        ("sent", _("Those that the producer sent a second time.")),
-                    )
+                text=_("Which messages were redelivered?"),
+                kind=choice(
+                    open=_("Those that listeners had received and whose offset was not committed yet."),
+                    all=_("All messages that the crashed processes had ever consumed."),
+                    sent=_("Those that the producer sent a second time."),
                 ),
                 right=lambda e: Truth("open"),
-                again=_('Compare where the new owner begins ("took" in the journal) with the committed offset.'),
+                again=_('Compare the start of the new owner ("acquired" in the journal) with the committed offset.'),
             ),
             hints=(
                 _(
-                    '"came twice" in the journal counts what crashed processes had; the head counts all that came '
-                    "again."
+                    '"delivered twice" in the journal counts messages of crashed processes; the header counts '
+                    "all redelivered messages."
                 ),
             ),
         ),
         Step(
-            title=_("Stopped cleanly, one at a time"),
+            title=_("Clean stops, one at a time"),
             rate=2,
             do=_(
-                "The same with Stop in place of Crash: {one}, then {two}, then {three}, and each is back before the "
-                "next one is stopped. The strategy is AVG."
+                "Do the same with Stop instead of Crash: {one}, then {two}, then {three}. Wait for each member "
+                "to return before you stop the next one. The strategy is AVG."
             ),
-            watch=_('Who has {row}, and "took" in the journal.'),
+            watch=_('The owner of {row}, and "acquired" in the journal.'),
             mark="queue:{row}",
             predict=Question(
-                text=_("{row} is a queue of {two}. How many times will it change its owner until all three are back?"),
+                text=_(
+                    "{row} is a queue of {two}. How many times will its owner change until all three members are back?"
+                ),
                 kind=Number(_("times")),
                 right=_times,
             ),
             check=_by_neighbours,
             say=Question(
-                text=_("How many times was {row} taken since the first stop?"),
+                text=_("How many times has {row} been acquired since the first stop?"),
                 kind=Number(_("times")),
                 right=_times,
-                again=_('You wrote {given}; count the lines "took" with {row} in the journal.'),
+                again=_('You wrote {given}; count the "acquired" rows with {row} in the journal.'),
                 misreadings=(Misreading(TWICE, lambda e, answer: answer == 2),),
             ),
             why=Question(
-                text=_("No process was crashed. Which messages were delivered again all the same?"),
-                kind=Choice(
-                    (
-                        ("work", _("Those in work when their queue moved.")),
-                        ("all", _("All of each queue that moved.")),
-                        ("sent", _("Those that the producer sent a second time.")),
-                    )
+                text=_("No process crashed. Which messages were redelivered anyway?"),
+                kind=choice(
+                    work=_("Those in progress when their queue moved."),
+                    all=_("All messages of each queue that moved."),
+                    sent=_("Those that the producer sent a second time."),
                 ),
                 right=lambda e: Truth("work"),
-                again=_("What is finished is committed before a queue is given up, and listeners are not waited for."),
+                again=_(
+                    "Finished messages are committed before a queue is released, but the release does not wait "
+                    "for listeners."
+                ),
             ),
             hints=(
-                _("With one member fewer AVG gives longer runs of neighbours, and the runs of all begin elsewhere."),
+                _(
+                    "With one member fewer, AVG assigns larger blocks of neighboring queues, and all blocks "
+                    "start at other queues."
+                ),
                 _("Only one member may be away at a time."),
             ),
         ),
         Step(
-            title=_("The fewest moves"),
+            title=_("Minimal moves"),
             rate=2,
             do=_(
-                "Give {group} a strategy with which no queue moves between members that stay, wait until all divide "
-                "by it, and restart all three again in the same way."
+                "Set a strategy for {group} that moves no queue between members that stay. Wait until all "
+                "members use it, and restart all three again in the same way."
             ),
-            watch=_("The page Rebalance: from whom and to whom queues move."),
+            watch=_("The Rebalance page: the source and target of each queue move."),
             mark="lanes",
             predict=Question(
-                text=_("How many moves will there be in all, of {queues} queues and three restarts?"),
+                text=_("How many moves will there be in total, with {queues} queues and three restarts?"),
                 kind=Number(_("moves"), share=0.25),
-                right=_number_of_moves,
+                right=lambda e: count_of(_moves(e)),
             ),
             check=_fewest,
             say=Question(
-                text=_("How many times was {row} taken since the first stop of this round?"),
+                text=_("How many times has {row} been acquired since the first stop of this round?"),
                 kind=Number(_("times")),
                 right=_times,
-                again=_('You wrote {given}; count the lines "took" with {row} in the journal.'),
+                again=_('You wrote {given}; count the "acquired" rows with {row} in the journal.'),
             ),
             why=Question(
-                text=_("No move was needless, and still messages were delivered again. What makes them harmless?"),
-                kind=Choice(
-                    (
-                        ("handler", _("A handler that does the work of a message once, however often it comes.")),
-                        ("strategy", _("Yet another strategy.")),
-                        ("commit", _("Committing more often.")),
-                    )
+                text=_("No move was unnecessary, but messages were still redelivered. What makes redelivery harmless?"),
+                kind=choice(
+                    handler=_("A handler that processes each message once, however often it is delivered."),
+                    strategy=_("Another strategy."),
+                    commit=_("More frequent commits."),
                 ),
                 right=lambda e: Truth("handler"),
                 again=_(
-                    "A queue that moves takes along what is in work; who has it next begins at the committed offset."
+                    "When a queue moves, its messages in progress move with it; the next owner starts at the "
+                    "committed offset."
                 ),
             ),
             hints=(
-                _("A strategy is valid for a member from its next rebalance on: after 20 s at the latest."),
-                _("Lab 12 is about it: on a ring only the queues of who comes or goes move."),
+                _("A strategy takes effect for a member at its next rebalance: after 20 s at the latest."),
+                _("See lab 12: on a ring, only the queues of members that join or leave move."),
             ),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("stops first", "a stop is a crash", CLEAN, _stops_first),
-        WrongScript("counts crashes", "only a crash repeats messages", CRASHES, _counts_crashes),
-        WrongScript("crashes again", "how a member ends makes no difference", CRASHED, _crashes_again),
-        WrongScript("stops two", "two at a time are quicker", TOGETHER, _stops_two),
-        WrongScript("stops all", "all at once moves least", ALL, _stops_all),
-        WrongScript("hurries", "a process that runs has queues", HURRY, _hurries),
-        WrongScript("says twice", "a queue moves with its own member only", TWICE, _says_twice),
-        WrongScript("keeps AVG", "clean stops alone move least", NEEDLESS, _keeps_avg),
-        WrongScript("sets lists", "a fixed list moves nothing", UNREAD, _sets_lists),
-        WrongScript("sets meanwhile", "a strategy is valid at once", MEANWHILE, _sets_meanwhile),
+        SOLUTION.wrong("stops first", "a stop is a crash", CLEAN).at(
+            1, before=(), predict=0, do=_renew(stop, "left"), within_s=0
+        ),
+        SOLUTION.wrong("counts crashes", "only a crash repeats messages", CRASHES).at(
+            1, say=lambda h: _of_crashes(h.evidence)
+        ),
+        SOLUTION.wrong("crashes again", "the way a member ends makes no difference", restarts.CRASHED).at(
+            2, do=crash("left"), within_s=LOOK_S
+        ),
+        SOLUTION.wrong("stops two", "two at a time is faster", restarts.TOGETHER).at(
+            2, do=(stop("left"), wait(AWAY_S), stop("middle")), within_s=LOOK_S
+        ),
+        SOLUTION.wrong("stops all", "all at once moves the fewest queues", restarts.ALL).at(
+            2, do=stop(*MEMBERS), within_s=LOOK_S
+        ),
+        SOLUTION.wrong("hurries", "every running process has queues", restarts.HURRY).at(
+            2, do=(stop("left"), wait(AWAY_S), restart("left"), stop("middle")), within_s=LOOK_S
+        ),
+        SOLUTION.wrong("says twice", "a queue moves only with its own member", TWICE).at(2, say=2),
+        SOLUTION.wrong("keeps AVG", "clean stops alone minimize moves", NEEDLESS).at(
+            3, do=_renew(stop, "left"), within_s=0
+        ),
+        SOLUTION.wrong("sets lists", "a fixed list moves nothing", restarts.UNREAD).at(
+            3, do=(_set_lists, wait(DIVIDED_WITHIN_S), stop("left"), wait(6), restart("left")), within_s=LOOK_S
+        ),
+        SOLUTION.wrong("sets meanwhile", "a strategy takes effect at once", MEANWHILE).at(
+            3, do=(_set(RING), _renew(stop, "left")), within_s=0
+        ),
     ),
 )

@@ -1,19 +1,23 @@
-"""Lab 12: allocation strategies, and which queues change their owner when a member joins."""
+"""Lab 12: allocation strategies, and the queues that change their owner when a member joins."""
 
-from sandbox.control.actions import Action, CreateTopic, SetStrategy, StartConsumer, StartProducer, Subscription
+from sandbox.control.actions import Action, SetStrategy, StartConsumer, StartProducer
 from sandbox.control.actions.actors import StrategyName
 from sandbox.journal.events import ActionTaken, QueuesAssigned
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, Number
-from sandbox.labs.evidence import Evidence, Numbers, Seen
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
-from sandbox.labs.measures import assignments
+from sandbox.labs.board import board
+from sandbox.labs.evidence import Evidence, Numbers, Seen, last
+from sandbox.labs.evidence_measures import assignments
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import Choice, Number, choice
 from sandbox.labs.script import Hands
+from sandbox.labs.script_acts import Acts, act, wait
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 RING: StrategyName = "CONSISTENT_HASH"
-DIVIDED_WITHIN_S = 25  # members divide every 20 s, and when the broker notifies them
+DIVIDED_WITHIN_S = 25  # members rebalance every 20 s, and when the broker notifies them
 
 
 def _draw(chance: Chance) -> dict[str, object]:
@@ -30,32 +34,27 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=n["queues"], read_queues=n["queues"]),
-        StartConsumer(group=n["group"], subscriptions=(Subscription(n["topic"]),), copies=n["members"]),
+        topic(n, n["queues"]),
+        member(n, copies=n["members"]),
         StartProducer(actor="shop", topic=n["topic"], rate_per_s=6),
     )
 
 
 def _joins(evidence: Evidence, *, since: int | None = None) -> list[Seen[ActionTaken]]:
-    """Starts of members by the student, in the open step or since an event."""
-    group = evidence.numbers["group"]
-    return [entry for entry in evidence.actions("StartConsumer", since=since) if entry.event.fields["group"] == group]
+    """Return the student's starts of members, in the open step or since an event."""
+    return evidence.actions("StartConsumer", since=since, group=evidence.numbers["group"])
 
 
 def _join(evidence: Evidence) -> Seen[ActionTaken] | None:
-    """The newest in the open step."""
-    joins = _joins(evidence)
-    return joins[-1] if joins else None
+    """Return the newest start of a member in the open step."""
+    return last(_joins(evidence))
 
 
 def _before(evidence: Evidence, seq: int) -> dict[str, QueuesAssigned]:
     """Return each member's newest assignment before an event, by client id."""
     n = evidence.numbers
-    return {
-        entry.event.client_id: entry.event
-        for entry in evidence.of(QueuesAssigned, since=0)
-        if entry.seq < seq and (entry.event.group, entry.event.topic) == (n["group"], n["topic"])
-    }
+    assigned = evidence.of(QueuesAssigned, since=0, group=n["group"], topic=n["topic"])
+    return {entry.event.client_id: entry.event for entry in assigned if entry.seq < seq}
 
 
 def _owners(assigned: dict[str, QueuesAssigned]) -> dict[str, str]:
@@ -68,7 +67,7 @@ def _after(evidence: Evidence) -> dict[str, QueuesAssigned]:
 
 
 def _is_divided(evidence: Evidence, after: dict[str, QueuesAssigned]) -> bool:
-    """Every member knows all others, and every queue has one owner."""
+    """Return True if every member has the full member list and every queue has one owner."""
     joined = sum(entry.event.fields["copies"] for entry in _joins(evidence, since=0))
     return (
         len(after) == evidence.numbers["members"] + joined
@@ -78,9 +77,8 @@ def _is_divided(evidence: Evidence, after: dict[str, QueuesAssigned]) -> bool:
 
 
 def _moves(evidence: Evidence) -> dict[str, tuple[str, str]]:
-    """Queues whose owner is another since the newest join: who had it, who has it."""
-    join = _join(evidence)
-    if join is None:
+    """Return the queues that changed their owner since the newest join, with old and new owner."""
+    if (join := _join(evidence)) is None:
         return {}
     had, has = _owners(_before(evidence, join.seq)), _owners(_after(evidence))
     return {queue: (had[queue], owner) for queue, owner in has.items() if had.get(queue, owner) != owner}
@@ -92,21 +90,20 @@ def _rests_on(evidence: Evidence) -> tuple[int, ...]:
 
 
 def _by_neighbours(evidence: Evidence) -> Verdict:
-    n, join, after = evidence.numbers, _join(evidence), _after(evidence)
+    join, after = _join(evidence), _after(evidence)
     if join is None:
-        return Verdict.not_yet(_("The group still has {members} members."), members=n["members"])
+        return Verdict.not_yet(_("The group still has {members} members."))
     if other := {event.strategy for event in after.values()} - {"AVG"}:
         return Verdict.wrong(
-            _("The group divides by {strategy}: this step begins with AVG. Set it again, then add one more member."),
+            _("The group uses {strategy}: this step starts with AVG. Set AVG again, then add one more member."),
             strategy=min(other),
             rests_on=_rests_on(evidence),
         )
     if not _is_divided(evidence, after):
-        return Verdict.not_yet(_("The members have not all divided the queues anew."))
+        return Verdict.not_yet(_("Some members have not rebalanced yet."))
     return Verdict.met(
-        _("With AVG {moves} of {queues} queues changed their owner."),
+        _("With AVG, {moves} of {queues} queues changed their owner."),
         moves=len(_moves(evidence)),
-        queues=n["queues"],
         rests_on=_rests_on(evidence),
     )
 
@@ -118,13 +115,13 @@ def _number_of_moves(evidence: Evidence) -> Truth:
 def _by_ring(evidence: Evidence) -> Verdict:
     join, after = _join(evidence), _after(evidence)
     if join is None:
-        return Verdict.not_yet(_("No member was added in this step."))
+        return Verdict.not_yet(_("No member has been added in this step."))
     before = {event.strategy for event in _before(evidence, join.seq).values()}
     newest = {event.strategy for event in after.values()}
     if newest == {RING} and before != {RING}:
-        return Verdict.wrong(TOGETHER, rests_on=[join.seq])
+        return Verdict.wrong(TOGETHER, rests_on=[join])
     if not _is_divided(evidence, after) or len(newest) > 1:
-        return Verdict.not_yet(_("The members have not all divided the queues anew."))
+        return Verdict.not_yet(_("Some members have not rebalanced yet."))
     moves, known = _moves(evidence), _before(evidence, join.seq)
     among = sum(owner in known for _had, owner in moves.values())
     if newest == {"AVG"}:
@@ -138,191 +135,161 @@ def _by_ring(evidence: Evidence) -> Verdict:
     )
 
 
-def _add(hands: Hands) -> None:
-    hands.act(StartConsumer(group=hands.numbers["group"]))
+ADD = act(lambda n: StartConsumer(group=n["group"]))
 
 
-def _set(hands: Hands, strategy: StrategyName) -> None:
-    hands.act(SetStrategy(group=hands.numbers["group"], strategy=strategy))
-    hands.wait(DIVIDED_WITHIN_S)
+def _set(strategy: StrategyName) -> Acts:
+    return act(lambda n: SetStrategy(group=n["group"], strategy=strategy))
 
 
-def _owners_on_board(hands: Hands) -> dict[str, str]:
-    n = hands.numbers
-    return {key: row["owner"] for key, row in hands.read(f"board/{n['group']}/{n['topic']}")["queues"].items()}
+def _moved_on_the_board(hands: Hands) -> int:
+    """Count the rows that have another owner than before the newest member."""
+    join, rows = _join(hands.evidence), board(hands)["queues"]
+    assert join is not None
+    had = _owners(_before(hands.evidence, join.seq))
+    return sum(rows[":".join(queue.split("/")[1:])]["owner"] != owner for queue, owner in had.items())
 
 
-def _counted(hands: Hands) -> int:
-    """Adds a member, and counts on the board whose row has another owner then."""
-    had = _owners_on_board(hands)
-    _add(hands)
-    hands.see()
-    return sum(had[key] != owner for key, owner in _owners_on_board(hands).items())
-
-
-def _join_once(hands: Hands) -> int:
-    hands.wait(DIVIDED_WITHIN_S)
-    hands.predict(6)
-    return _counted(hands)
-
-
-def _first(hands: Hands) -> None:
-    hands.say(_join_once(hands))
-    hands.why("shifted")
-
-
-def _solve(hands: Hands) -> None:
-    _first(hands)
-    hands.predict(RING)
-    _set(hands, RING)
-    hands.say(_counted(hands))
-    hands.why("uneven")
-
-
-def _says_new_ones(hands: Hands) -> None:
-    _join_once(hands)
-    hands.say(hands.numbers["each"])
-
-
-def _circle(hands: Hands) -> None:
-    _first(hands)
-    hands.predict("AVG_BY_CIRCLE")
-    _set(hands, "AVG_BY_CIRCLE")
-    _add(hands)
-    hands.see(DIVIDED_WITHIN_S)
-
-
-def _unchanged(hands: Hands) -> None:
-    _first(hands)
-    hands.predict("AVG")
-    _add(hands)
-    hands.see(DIVIDED_WITHIN_S)
-
-
-def _together(hands: Hands) -> None:
-    _first(hands)
-    hands.predict(RING)
-    hands.act(SetStrategy(group=hands.numbers["group"], strategy=RING))
-    _add(hands)
-    hands.see(2 * DIVIDED_WITHIN_S)
+SOLUTION = Solution(
+    SolvedStep(before=wait(DIVIDED_WITHIN_S), predict=6, do=ADD, say=_moved_on_the_board, why="shifted"),
+    SolvedStep(predict=RING, do=(_set(RING), wait(DIVIDED_WITHIN_S), ADD), say=_moved_on_the_board, why="uneven"),
+)
 
 
 NEW_ONES = _(
-    "{given} is what the new member has. Others gave queues to one another as well: count every queue whose "
-    "owner is another."
+    "{given} is the number of queues of the new member. The other members also exchanged queues: count every "
+    "queue that has a different owner."
 )
 TOGETHER = _(
-    "The new strategy and the new member came in one division, and nothing says which of them moved what. "
+    "The new strategy and the new member took effect in one rebalance, so their moves cannot be distinguished. "
     "Add one more member."
 )
 STILL_AVG = _(
-    "AVG again: {moves} queues moved, {among} of them between members that had been there before. Set "
-    "another strategy, wait until all divide by it, then add a member."
+    "AVG again: {moves} queues moved, {among} of them between existing members. Set another strategy, wait until "
+    "all members use it, then add a member."
 )
 OTHER = _(
-    "{strategy} moved {moves} queues, {among} of them between members that had been there before. One strategy "
-    "moves queues to the new member alone."
+    "{strategy} moved {moves} queues, {among} of them between existing members. One strategy moves queues only "
+    "to the new member."
 )
 
 STRATEGIES = Lab(
     slug="strategies",
     number="12",
     minutes=9,
-    title=_("Strategies, and who has to move"),
-    goal=_("Which queues change their owner when a member joins, by strategy, and at what price."),
+    title=_("Assignment strategies and queue moves"),
+    goal=_("Which queues change their owner when a member joins, for each strategy, and at what price."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"StartConsumer", "SetStrategy"}),
     steps=(
         Step(
-            title=_("One more, with AVG"),
+            title=_("One more member with AVG"),
             rate=4,
-            do=_("Note which member has which of the {queues} queues of {topic}, then add one consumer to {group}."),
-            watch=_("The lines from queues to cards, or the page Rebalance: before and after."),
+            do=_("Note which member owns each of the {queues} queues of {topic}, then add one consumer to {group}."),
+            watch=_("The lines from queues to cards, or the Rebalance page: before and after."),
             mark="lanes",
             predict=Question(
-                text=_("{members} members become {one_more}. How many of the {queues} queues will change their owner?"),
+                text=_(
+                    "The group grows from {members} to {one_more} members. How many of the {queues} queues will "
+                    "change their owner?"
+                ),
                 kind=Number(_("queues")),
                 right=_number_of_moves,
             ),
             check=_by_neighbours,
             say=Question(
-                text=_("Count: how many queues have another owner now?"),
+                text=_("Count: how many queues have a different owner now?"),
                 kind=Number(_("queues")),
                 right=_number_of_moves,
-                again=_("You wrote {given}; compare queue by queue, on the page Rebalance."),
+                again=_("You wrote {given}; compare queue by queue on the Rebalance page."),
                 misreadings=(Misreading(NEW_ONES, lambda e, answer: answer == e.numbers["each"]),),
             ),
             why=Question(
-                text=_("Why do members that stay give queues to one another?"),
-                kind=Choice(
-                    (
-                        ("shifted", _("Each has a run of neighbours: a shorter one shifts all later ones.")),
-                        ("load", _("The broker evens out their load.")),
-                        ("chance", _("The queues are dealt anew by chance.")),
-                    )
+                text=_("Why do existing members exchange queues?"),
+                kind=choice(
+                    shifted=_("Each member has a block of neighboring queues: a shorter block shifts all later ones."),
+                    load=_("The broker balances their load."),
+                    chance=_("Queues are reassigned at random."),
                 ),
                 right=lambda e: Truth("shifted"),
                 again=_(
-                    "No broker divides queues, and nothing is by chance: each member computes the same division "
-                    "from two sorted lists."
+                    "The broker does not assign queues, and nothing is random: each member computes the same "
+                    "assignment from two sorted lists."
                 ),
                 misreadings=(
-                    Misreading(_("The broker only says who is there; each member divides by itself."), chosen("load")),
+                    Misreading(
+                        _("The broker only reports the members; each member computes the assignment itself."),
+                        chosen("load"),
+                    ),
                 ),
             ),
-            hints=(_("The first member had a longer run of queues than now: where did its last ones go?"),),
+            hints=(
+                _(
+                    "The first member had a larger block of queues before: which member has the last queues of that "
+                    "block now?"
+                ),
+            ),
         ),
         Step(
-            title=_("Moves to the new member alone"),
+            title=_("Moves only to the new member"),
             rate=4,
             do=_(
-                "Give {group} the strategy that moves queues to a new member alone, wait until all divide by it, then "
-                "add one more consumer."
+                "Set a strategy for {group} that moves queues only to a new member. Wait until all members use "
+                "it, then add one more consumer."
             ),
-            watch=_("The page Rebalance: to whom the queues move that have another owner."),
+            watch=_("The Rebalance page: the new owner of each queue that moved."),
             mark="lanes",
             predict=Question(
-                text=_("With which strategy do members that stay give queues to the new member alone?"),
+                text=_("With which strategy do existing members move queues only to the new member?"),
                 kind=Choice(
                     (
-                        ("AVG", _("AVG: runs of neighbours")),
-                        ("AVG_BY_CIRCLE", _("AVG_BY_CIRCLE: one after the other, round and round")),
-                        (RING, _("CONSISTENT_HASH: places on a ring")),
+                        ("AVG", _("AVG: blocks of neighboring queues")),
+                        ("AVG_BY_CIRCLE", _("AVG_BY_CIRCLE: one queue each, in turns")),
+                        (RING, _("CONSISTENT_HASH: positions on a ring")),
                     )
                 ),
                 right=lambda e: Truth(RING),
             ),
             check=_by_ring,
             say=Question(
-                text=_("How many queues have another owner since the newest member came?"),
+                text=_("How many queues have changed their owner since the newest member joined?"),
                 kind=Number(_("queues")),
                 right=_number_of_moves,
-                again=_("You wrote {given}; compare queue by queue, on the page Rebalance."),
+                again=_("You wrote {given}; compare queue by queue on the Rebalance page."),
             ),
             why=Question(
-                text=_("What is the price?"),
-                kind=Choice(
-                    (
-                        ("uneven", _("Uneven shares: one member may have several times what another has.")),
-                        ("slow", _("A division takes seconds instead of milliseconds.")),
-                        ("duplicates", _("Two members can have the same queue for as long as they like.")),
-                    )
+                text=_("What is the price of this change?"),
+                kind=choice(
+                    uneven=_("Uneven shares: one member may have several times as many queues as another."),
+                    slow=_("An assignment takes seconds instead of milliseconds."),
+                    duplicates=_("Two members can own the same queue indefinitely."),
                 ),
                 right=lambda e: Truth("uneven"),
-                again=_("Count the queues of each card: that is what the ring leaves to chance."),
+                again=_("Count the queues of each card: the ring distributes them by chance."),
             ),
             hints=(
-                _("A strategy is valid for a member from its next rebalance on: after 20 s at the latest."),
-                _("On a ring a new member takes from its neighbours only."),
+                _("A strategy takes effect for a member at its next rebalance: after 20 s at the latest."),
+                _("On a ring, a new member takes queues only from its neighbors."),
             ),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("says new ones", "only the new member's queues move", NEW_ONES, _says_new_ones),
-        WrongScript("circle", "dealing in turn moves little", OTHER, _circle),
-        WrongScript("unchanged", "all strategies move the same", STILL_AVG, _unchanged),
-        WrongScript("together", "two changes at once can be told apart", TOGETHER, _together),
+        SOLUTION.wrong("says new ones", "only the new member's queues move", NEW_ONES).at(
+            1, say=lambda h: h.numbers["each"]
+        ),
+        SOLUTION.wrong("circle", "assigning in turns moves few queues", OTHER).at(
+            2,
+            predict="AVG_BY_CIRCLE",
+            do=(_set("AVG_BY_CIRCLE"), wait(DIVIDED_WITHIN_S), ADD),
+            within_s=DIVIDED_WITHIN_S,
+        ),
+        SOLUTION.wrong("unchanged", "all strategies move the same number of queues", STILL_AVG).at(
+            2, predict="AVG", do=ADD, within_s=DIVIDED_WITHIN_S
+        ),
+        SOLUTION.wrong("together", "two simultaneous changes can be distinguished", TOGETHER).at(
+            2, do=(_set(RING), ADD), within_s=2 * DIVIDED_WITHIN_S
+        ),
     ),
 )

@@ -1,13 +1,17 @@
-"""Lab N1: one group, two subscriptions."""
+"""Lab N1: one group with two subscriptions."""
 
-from sandbox.control.actions import Action, ChangeActor, CreateTopic, StartConsumer, StartProducer, Subscription
+from dataclasses import replace
+
+from sandbox.control.actions import Action, ChangeActor, StartProducer
 from sandbox.journal.events import ActionTaken, SubscriptionChanged
 from sandbox.kernel.chance import Chance
-from sandbox.labs.asked import Choice, EventClick, Number
-from sandbox.labs.evidence import Evidence, Numbers, Seen
-from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, WrongScript, chosen
-from sandbox.labs.marking import _
-from sandbox.labs.script import Hands
+from sandbox.labs.evidence import Evidence, Numbers, Seen, last
+from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
+from sandbox.labs.question_kinds import EventClick, Number, choice
+from sandbox.labs.script_acts import Acts, act, wait
+from sandbox.labs.setups import member, topic
+from sandbox.labs.solution import Solution, SolvedStep, answer_of
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 SETTLED_S, WATCH_S = 5, 20  # what was pulled before is finished; then it is watched
@@ -29,8 +33,8 @@ def _draw(chance: Chance) -> dict[str, object]:
 
 def _setup(n: Numbers) -> tuple[Action, ...]:
     return (
-        CreateTopic(topic=n["topic"], write_queues=4, read_queues=4),
-        StartConsumer(actor=n["one"], group=n["group"], subscriptions=(Subscription(n["topic"], n["both"]),)),
+        topic(n, 4),
+        member(n, n["both"], actor=n["one"]),
         *(
             StartProducer(actor=f"shop-{tag}", topic=n["topic"], rate_per_s=n["rate"], tag=tag, key=f"{tag}-{{n}}")
             for tag in (n["lost"], n["kept"])
@@ -39,55 +43,45 @@ def _setup(n: Numbers) -> tuple[Action, ...]:
 
 
 def _replaced(evidence: Evidence, since: int | None = None) -> Seen[SubscriptionChanged] | None:
-    """The newest subscription of the topic that took another's place."""
+    """Return the newest subscription of the topic that replaced another one, or None."""
     n = evidence.numbers
-    changes = [
-        entry
-        for entry in evidence.of(SubscriptionChanged, since=since)
-        if (entry.event.group, entry.event.topic) == (n["group"], n["topic"]) and entry.event.replaced is not None
-    ]
-    return changes[-1] if changes else None
+    changes = evidence.of(SubscriptionChanged, since=since, group=n["group"], topic=n["topic"])
+    return last([entry for entry in changes if entry.event.replaced is not None])
 
 
 def _read(evidence: Evidence, tag: str, from_ms: int) -> list[int]:
-    """Seqs of successes with messages of a tag that were begun after that moment."""
+    """Return the seqs of successes with messages of a tag that were started after `from_ms`."""
     return [
         row.seq
-        for row in evidence.deliveries_of(evidence.numbers["group"], since=0)
-        if row.outcome == "SUCCESS" and row.key.startswith(f"{tag}-") and row.started_ms > from_ms
+        for row in evidence.deliveries_of(evidence.numbers["group"], since=0, outcome="SUCCESS")
+        if row.key.startswith(f"{tag}-") and row.started_ms > from_ms
     ]
 
 
 def _is_replaced(evidence: Evidence) -> Verdict:
     n = evidence.numbers
-    started = evidence.actions("StartConsumer")
-    if not started:
-        return Verdict.not_yet(_("{other} is not there yet."), other=n["other"])
+    if not (started := evidence.actions("StartConsumer")):
+        return Verdict.not_yet(_("{other} has not joined yet."))
     fields = started[-1].event.fields
     if fields["group"] != n["group"]:
-        return Verdict.wrong(
-            OTHER_GROUP, given=fields["group"], other=n["other"], group=n["group"], rests_on=[started[-1].seq]
-        )
+        return Verdict.wrong(OTHER_GROUP, given=fields["group"], rests_on=[started[-1]])
     replaced = _replaced(evidence)
     if replaced is None or replaced.event.expression != n["kept"]:
-        return Verdict.wrong(
-            SAME, both=n["both"], group=n["group"], other=n["other"], kept=n["kept"], rests_on=[started[-1].seq]
-        )
-    passed_s = (evidence.now_ms - replaced.at_ms) // 1000
-    if passed_s < SETTLED_S + WATCH_S:
+        return Verdict.wrong(SAME, rests_on=[started[-1]])
+    if (passed_s := evidence.passed_s(replaced.at_ms)) < SETTLED_S + WATCH_S:
         return Verdict.not_yet(
             _("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=SETTLED_S + WATCH_S
         )
     return Verdict.met(
-        _("{expression} took the place of {replaced}."),
+        _("{expression} replaced {replaced}."),
         expression=replaced.event.expression,
         replaced=str(replaced.event.replaced),
-        rests_on=[replaced.seq],
+        rests_on=[replaced],
     )
 
 
 def _unread(evidence: Evidence) -> Truth:
-    """Which tag is read no more, once what was pulled before is finished."""
+    """Return the tag that is no longer consumed, once the messages pulled before are finished."""
     n, replaced = evidence.numbers, _replaced(evidence)
     if replaced is None:
         return Truth("none")
@@ -102,43 +96,35 @@ def _clicks(evidence: Evidence) -> Truth:
 
 
 def _changed(evidence: Evidence) -> dict[str, Seen[ActionTaken]]:
-    """The newest change of each member's expression in this step."""
-    return {
-        entry.event.fields["actor"]: entry
-        for entry in evidence.actions("ChangeActor")
-        if entry.event.fields["expression"]
-    }
+    """Return the newest change of each member's expression in this step."""
+    changes = evidence.actions("ChangeActor")
+    return {entry.event.fields["actor"]: entry for entry in changes if entry.event.fields["expression"]}
 
 
 def _is_mended(evidence: Evidence) -> Verdict:
     n, changed = evidence.numbers, _changed(evidence)
     if not changed:
-        return Verdict.not_yet(_("Both members still have their own subscriptions."))
-    mended = changed.get(n["other"])
-    if mended is None:
-        return Verdict.wrong(
-            FIRST, other=n["other"], kept=n["kept"], rests_on=[entry.seq for entry in changed.values()]
-        )
+        return Verdict.not_yet(_("Each member still has its own subscription."))
+    if (mended := changed.get(n["other"])) is None:
+        return Verdict.wrong(FIRST, rests_on=changed.values())
     expression = mended.event.fields["expression"]
     if {part.strip() for part in expression.split("||")} not in ({n["lost"], n["kept"]}, {"*"}):
-        return Verdict.wrong(SWAPPED, other=n["other"], expression=expression, both=n["both"], rests_on=[mended.seq])
-    from_ms = mended.at_ms + SETTLED_S * 1000
-    passed_s = (evidence.now_ms - mended.at_ms) // 1000
-    read = _read(evidence, n["lost"], from_ms)
+        return Verdict.wrong(SWAPPED, expression=expression, rests_on=[mended])
+    passed_s = evidence.passed_s(mended.at_ms)
+    read = _read(evidence, n["lost"], mended.at_ms + SETTLED_S * 1000)
     if passed_s < SETTLED_S + WATCH_S or not read:
         return Verdict.not_yet(
             _("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=SETTLED_S + WATCH_S
         )
     return Verdict.met(
-        _("Messages with {lost} are read again, {count} of them so far."),
-        lost=n["lost"],
+        _("Messages with {lost} are consumed again, {count} so far."),
         count=len(read),
-        rests_on=[mended.seq, read[0], read[-1]],
+        rests_on=[mended, read[0], read[-1]],
     )
 
 
 def _skipped(evidence: Evidence) -> Truth:
-    """Messages of the lost tag, by their numbers in the keys, that were passed over."""
+    """Return the number of skipped messages of the lost tag, from the gaps in the numbers of their keys."""
     n = evidence.numbers
     numbers = {
         int(row.key.rpartition("-")[2])
@@ -148,168 +134,138 @@ def _skipped(evidence: Evidence) -> Truth:
     return Truth(float(max(numbers) - min(numbers) + 1 - len(numbers)) if numbers else 0.0)
 
 
-def _first(hands: Hands, expression: str) -> None:
-    n = hands.numbers
-    hands.wait(20)
-    hands.predict("other")
-    hands.act(StartConsumer(actor=n["other"], group=n["group"], subscriptions=(Subscription(n["topic"], expression),)))
-    hands.see(60)
+def _join(expression: str) -> Acts:
+    return act(lambda n: member(n, n[expression], actor=n["other"]))
 
 
-def _second(hands: Hands) -> None:
-    _first(hands, hands.numbers["kept"])
-    hands.say("lost")
-    hands.why(str(hands.evidence.of(SubscriptionChanged, since=0)[-1].seq))
-    hands.predict("gone")
+def _subscribe(label: str, expression: str) -> Acts:
+    return act(lambda n: ChangeActor(actor=n[label], expression=n[expression]))
 
 
-def _solve(hands: Hands) -> None:
-    _second(hands)
-    hands.act(ChangeActor(actor=hands.numbers["other"], expression=hands.numbers["both"]))
-    hands.see(60)
-    hands.say(float(str(_skipped(hands.evidence).value)))
-    hands.why("passed")
-
-
-def _another_group(hands: Hands) -> None:
-    n = hands.numbers
-    hands.predict("nothing")
-    hands.act(
-        StartConsumer(actor=n["other"], group=f"{n['group']}-2", subscriptions=(Subscription(n["topic"], n["kept"]),))
-    )
-    hands.see(10)
-
-
-def _sees_nothing(hands: Hands) -> None:
-    _first(hands, hands.numbers["kept"])
-    hands.say("none")
-
-
-def _same_expression(hands: Hands) -> None:
-    _first(hands, hands.numbers["both"])
-
-
-def _changes_the_first(hands: Hands) -> None:
-    _second(hands)
-    hands.act(ChangeActor(actor=hands.numbers["one"], expression=hands.numbers["both"]))
-    hands.see(30)
-
-
-def _swaps(hands: Hands) -> None:
-    _second(hands)
-    hands.act(ChangeActor(actor=hands.numbers["other"], expression=hands.numbers["lost"]))
-    hands.see(30)
-
-
-OTHER_GROUP = _("{given} is another group and gets every message anyway; {other} must join {group}.")
-NONE = _(
-    'The keys that begin with {lost} do not come any more: search the Journal for {lost}-, with "also each message".'
+SOLUTION = Solution(
+    SolvedStep(
+        before=wait(20),
+        predict="other",
+        do=_join("kept"),
+        within_s=60,
+        say="lost",
+        why=lambda h: str(h.evidence.of(SubscriptionChanged, since=0)[-1].seq),
+    ),
+    SolvedStep(predict="gone", do=_subscribe("other", "both"), within_s=60, say=answer_of(_skipped), why="passed"),
 )
-SAME = _("The broker still has {both} for {group}: {other} must subscribe to {kept} only.")
-FIRST = _("{other} still asks for {kept} only and throws the rest away itself; change {other}.")
-SWAPPED = _("{other} asks for {expression} now; all members of a group ask for the same: {both}.")
+
+
+OTHER_GROUP = _("{given} is another group, which receives every message anyway; {other} must join {group}.")
+NONE = _('Keys that begin with {lost} no longer arrive: search the Journal for {lost}-, with "include each message".')
+SAME = _("The broker still stores {both} for {group}: {other} must subscribe to {kept} only.")
+FIRST = _("{other} still subscribes to {kept} only and drops all other messages; change {other}.")
+SWAPPED = _(
+    "{other} now subscribes to {expression}, but all members of a group must have the same subscription: {both}."
+)
 
 TWO_SUBSCRIPTIONS = Lab(
     slug="two-subscriptions",
     number="N1",
     minutes=10,
     title=_("One group, two subscriptions"),
-    goal=_("Why messages vanish when members of one group subscribe to different tags."),
+    goal=_("Why messages are lost when members of one group subscribe to different tags."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"StartConsumer", "ChangeActor", "StopActor", "RemoveActor"}),
     steps=(
         Step(
-            title=_("A member with another wish"),
+            title=_("A member with another subscription"),
             rate=4,
             do=_(
-                "{one} of {group} reads {both}. Start {other} in the same group with the expression {kept}, and "
-                "watch for "
-                "25 seconds."
+                "{one} of {group} subscribes to {both}. Start {other} in the same group with the expression "
+                "{kept}, and watch for 25 seconds."
             ),
-            watch=_("The subscription of the group, and how many it consumes."),
+            watch=_("The subscription of the group, and the number of messages it consumes."),
             mark="header:subscription",
             predict=Question(
-                text=_("What will become of messages with the tag {lost}?"),
-                kind=Choice(
-                    (
-                        ("nothing", _("{one} goes on reading all of them.")),
-                        ("half", _("Those in the queues of {one} are read, the others are not.")),
-                        ("other", _("They are read by no member any more.")),
-                    )
+                text=_("What will happen to messages with the tag {lost}?"),
+                kind=choice(
+                    nothing=_("{one} continues to read all of them."),
+                    half=_("Those in the queues of {one} are read, the others are not."),
+                    other=_("No member reads them any more."),
                 ),
                 right=lambda e: Truth("other" if _unread(e).value == "lost" else "half"),
             ),
             check=_is_replaced,
             say=Question(
                 text=_("Which messages does no member read now?"),
-                kind=Choice(
-                    (
-                        ("lost", _("Those with {lost}.")),
-                        ("kept", _("Those with {kept}.")),
-                        ("both", _("All of them.")),
-                        ("none", _("None: all are read.")),
-                    )
+                kind=choice(
+                    lost=_("Those with {lost}."),
+                    kept=_("Those with {kept}."),
+                    both=_("All of them."),
+                    none=_("None: all are read."),
                 ),
                 right=_unread,
-                again=_("Look at the keys of the newest rows again: which tag still comes?"),
+                again=_("Look at the keys of the newest rows again: which tag still arrives?"),
                 misreadings=(Misreading(NONE, chosen("none")),),
             ),
             why=Question(
-                text=_("Click the event with which it began."),
+                text=_("Click the event that stopped the delivery of these messages."),
                 kind=EventClick(),
                 right=_clicks,
-                again=_("That event changed no subscription. Look for the one that names two expressions."),
+                again=_("That event changed no subscription. Look for the event that names two expressions."),
             ),
             hints=(_("The broker keeps one subscription for each group and topic: the newest."),),
         ),
         Step(
-            title=_("Mend it"),
+            title=_("The repair"),
             rate=4,
-            do=_("Give both members the same subscription again, {both}, and watch for 25 seconds."),
-            watch=_("How many messages the group consumes."),
+            do=_("Give both members the same subscription again: {both}. Watch for 25 seconds."),
+            watch=_("The number of messages that the group consumes."),
             mark="header:subscription",
             predict=Question(
-                text=_("Will the messages with {lost} that were passed over come now?"),
-                kind=Choice(
-                    (
-                        ("come", _("Yes, the broker has kept them for the group.")),
-                        ("gone", _("No, the group never gets them.")),
-                    )
+                text=_("Will the skipped messages with {lost} be delivered now?"),
+                kind=choice(
+                    come=_("Yes, the broker kept them for the group."), gone=_("No, the group never receives them.")
                 ),
                 right=lambda e: Truth("gone" if _skipped(e).value else "come"),
             ),
             check=_is_mended,
             say=Question(
                 text=_(
-                    "How many messages with {lost} were passed over? Search the Journal for {lost}-, with "
-                    '"also each message": some numbers were not consumed.'
+                    'How many messages with {lost} were skipped? Search the Journal for {lost}-, with "include '
+                    'each message": some numbers were not consumed.'
                 ),
                 kind=Number(_("messages"), share=0.1, within=3),
                 right=_skipped,
-                again=_("You wrote {given}; take the last {lost} key before the gap and the first one after it again."),
+                again=_("You wrote {given}; compare the last {lost} key before the gap with the first one after it."),
             ),
             why=Question(
-                text=_("Why do they not come?"),
-                kind=Choice(
-                    (
-                        ("passed", _("Pulls went past them, and the committed offset too.")),
-                        ("deleted", _("The broker deleted them when no member wanted them.")),
-                        ("later", _("They wait for a retry.")),
-                    )
+                text=_("Why are the skipped messages not delivered?"),
+                kind=choice(
+                    passed=_("The pulls and the committed offset have moved past them."),
+                    deleted=_("The broker deleted them because no member subscribed to them."),
+                    later=_("They are waiting for a retry."),
                 ),
                 right=lambda e: Truth("passed"),
-                again=_("They are still in the store: open the messages of {topic}. Look at the committed offset."),
+                again=_(
+                    "The skipped messages are still stored: open the messages of {topic}. Look at the committed offset."
+                ),
             ),
-            hints=(_("Which member asks for {kept} only?"),),
+            hints=(_("Which member subscribes to {kept} only?"),),
         ),
     ),
-    solve=_solve,
+    solve=SOLUTION,
     wrong=(
-        WrongScript("another group", "groups share messages", OTHER_GROUP, _another_group),
-        WrongScript("sees nothing", "each member gets what it subscribed to", NONE, _sees_nothing),
-        WrongScript("same expression", "a new member changes nothing by itself", SAME, _same_expression),
-        WrongScript("changes the first", "the newest subscription is enough", FIRST, _changes_the_first),
-        WrongScript("swaps", "members divide the tags among them", SWAPPED, _swaps),
+        SOLUTION.wrong("another group", "groups share messages", OTHER_GROUP).at(
+            1,
+            before=(),
+            predict="nothing",
+            do=act(lambda n: replace(member(n, n["kept"], actor=n["other"]), group=f"{n['group']}-2")),
+            within_s=10,
+        ),
+        SOLUTION.wrong("sees nothing", "each member gets what it subscribed to", NONE).at(1, say="none"),
+        SOLUTION.wrong("same expression", "a new member changes nothing by itself", SAME).at(1, do=_join("both")),
+        SOLUTION.wrong("changes the first", "the newest subscription is enough", FIRST).at(
+            2, do=_subscribe("one", "both"), within_s=30
+        ),
+        SOLUTION.wrong("swaps", "members divide the tags among them", SWAPPED).at(
+            2, do=_subscribe("other", "lost"), within_s=30
+        ),
     ),
 )

@@ -1,4 +1,4 @@
-"""The gallery of incidents, in the order in which it shows them."""
+"""Gallery of incidents, in the order of the page."""
 
 from sandbox.labs.incidents.flow_control import FLOW_CONTROL
 from sandbox.labs.incidents.hot_queue import HOT_QUEUE
@@ -36,5 +36,5 @@ INCIDENTS: dict[str, Incident] = {
 
 
 def with_seed(seed: str) -> Incident | None:
-    """The one whose runs have this seed."""
+    """Return the incident whose runs have this seed, or None."""
     return next((incident for incident in INCIDENTS.values() if incident.seed == seed), None)

@@ -1,10 +1,10 @@
-"""A member that holds back: a slow dependency fills it, and it stops pulling."""
+"""Incident: a slow dependency fills a member's cache, and the member stops pulling."""
 
 from sandbox.control.actions import ChangeActor, CreateTopic, SendMessages, StartConsumer, StartProducer, Subscription
 from sandbox.journal.events import FlowControlChanged
 from sandbox.labs.incidents.incident import Incident, Marker, timed
 from sandbox.labs.incidents.moments import act, fact, lag_falls, lag_reaches
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "indexer", "documents"
 SLOW_S, BURST_S, MEND_S, END_S = 25, 35, 80, 110
@@ -14,17 +14,18 @@ MENDED = act("ChangeActor", 2)
 
 FLOW_CONTROL = Incident(
     slug="member-holds-back",
-    title=_("A member that holds back"),
+    title=_("A throttled member"),
     symptom=_(
-        "The consumer of indexer is up, connected and quiet on the network. The broker is healthy. The lag rises."
+        "The consumer of indexer is running and connected, with little network traffic. The broker is healthy. "
+        "The lag rises."
     ),
     cause=_(
-        "The search engine behind indexer answers slowly. A member that has 1000 messages of a queue in memory"
-        " pulls no more than it finishes: it holds back to protect itself."
+        "The search engine behind indexer responds slowly. A member with 1000 messages of a queue in memory "
+        "pulls only as much as it finishes: flow control protects it."
     ),
     mend=_(
-        "Cure what is slow behind the handler. A higher threshold only moves the waiting messages from the "
-        "broker into the members' memory, and a crash repeats them all."
+        "Fix the slow system behind the handler. A higher threshold only moves waiting messages from the broker "
+        "into member memory, and a crash repeats them all."
     ),
     lab="flow-control",
     group=GROUP,
@@ -45,38 +46,38 @@ FLOW_CONTROL = Incident(
     until_ms=END_S * 1000,
     markers=(
         Marker(
-            title=_("Slow behind the handler"),
+            title=_("Slow system behind the handler"),
             find=act("ChangeActor", actor="A"),
-            text=_("The search engine needs two seconds for a document now. With twenty threads that is still enough."),
+            text=_("The search engine now needs two seconds for a document. With twenty threads that is still enough."),
         ),
         Marker(
             title=_("A burst"),
             find=act("SendMessages"),
-            text=_("A crawl brings 1300 documents at once."),
-            question=_("Where will they wait: at the broker, or in the members?"),
+            text=_("A crawl produces 1300 documents at once."),
+            question=_("Where will the documents wait: on the broker, or in the members?"),
         ),
         Marker(
-            title=_("Held back"),
+            title=_("Throttled"),
             find=fact(
                 FlowControlChanged,
                 lambda event: event.limit is not None,
                 says=lambda event: {"value": event.value, "allowed": event.allowed},
             ),
             text=_(
-                "It has {value} messages of one queue in memory, {allowed} are allowed: it waits with its "
-                "next pull. Its card says so, no error does."
+                "The member has {value} messages of one queue in memory, {allowed} are allowed: it delays its "
+                "next pull. Its card shows this, without any error."
             ),
         ),
         Marker(
             title=_("Lag"),
             find=lag_reaches(GROUP, TOPIC, 1_200),
-            text=_("The lag is {lag}. What was pulled and is not finished counts, too."),
+            text=_("The lag is {lag}. It includes messages that were pulled but not finished."),
         ),
         Marker(title=_("Fast again"), find=MENDED, text=_("The repair: the search engine is fast again.")),
         Marker(
-            title=_("Pulls again"),
+            title=_("Pulls resumed"),
             find=fact(FlowControlChanged, lambda event: event.limit is None),
-            text=_("Below the threshold it pulls as before, without a restart."),
+            text=_("Below the threshold the member pulls as before, without a restart."),
         ),
         Marker(title=_("Caught up"), find=lag_falls(GROUP, TOPIC, 40, after=MENDED), text=_("The lag is {lag}.")),
     ),

@@ -1,4 +1,4 @@
-"""A hot queue by key skew: one customer sends most, and all of a key goes to one queue."""
+"""Incident: a hot queue by key skew; one customer sends most, and all messages of a key go to one queue."""
 
 from collections import Counter
 
@@ -7,7 +7,7 @@ from sandbox.journal.events import MessagesStored
 from sandbox.labs.evidence import Evidence, queue_of
 from sandbox.labs.incidents.incident import Find, Incident, Marker, Moment, timed
 from sandbox.labs.incidents.moments import act, lag_reaches
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "routing", "parcels"
 BIG = "megastore"
@@ -19,7 +19,7 @@ MENDED = act("StartProducer", actor="intake-3")
 
 
 def hottest_percent(evidence: Evidence, from_seq: int, to_seq: int) -> float:
-    """The share of the fullest queue in what was stored between two events."""
+    """Return the share in percent of the fullest queue in the messages stored between two events."""
     counted: Counter[str] = Counter()
     for entry in evidence.of(MessagesStored, since=from_seq):
         if entry.event.topic == TOPIC and entry.seq < to_seq:
@@ -28,7 +28,10 @@ def hottest_percent(evidence: Evidence, from_seq: int, to_seq: int) -> float:
 
 
 def _share_of(actor: str, messages: int) -> Find:
-    """After so many messages since a producer was started: the share of the hottest queue in them."""
+    """Return a `Find` for the event after `messages` were stored since a producer's start.
+
+    Its value is the hottest queue's share of them in percent.
+    """
 
     def find(evidence: Evidence) -> Moment | None:
         started = act("StartProducer", actor=actor)(evidence)
@@ -48,15 +51,15 @@ HOT_QUEUE = Incident(
     slug="hot-queue",
     title=_("A hot queue"),
     symptom=_(
-        "Parcels of one big customer, and some of its neighbours', are minutes late. Three of four members are idle."
+        "Parcels of one big customer, and some of its neighbors, are minutes late. Three of four members are idle."
     ),
     cause=_(
-        "The sharding key is the customer, and one customer sends seven of ten parcels. All of its messages "
-        "are in one queue, and an orderly group works on a queue one message at a time."
+        "The sharding key is the customer, and one customer sends seven of ten parcels. All its messages are in "
+        "one queue. An orderly group processes one message of a queue at a time."
     ),
     mend=_(
-        "Choose a key as fine as the order needs it: the parcel, not the customer. More members or queues do "
-        "not divide a key."
+        "Choose a key only as coarse as the order requires: the parcel, not the customer. More members or queues "
+        "do not split a key."
     ),
     lab="hot-queue",
     group=GROUP,
@@ -110,29 +113,32 @@ HOT_QUEUE = Incident(
         Marker(
             title=_("A big customer"),
             find=act("StartProducer", actor="intake-2"),
-            text=_("A big customer begins to send: seven of ten parcels are its."),
+            text=_("A big customer begins to send: it sends seven of ten parcels."),
         ),
         Marker(
-            title=_("One queue runs hot"),
+            title=_("A hot queue appears"),
             find=_share_of("intake-2", 60),
-            text=_("{percent} % of the parcels since then went to one queue."),
+            text=_("{percent} % of the parcels since the big customer began went to one queue."),
             question=_("Will twice as many members help?"),
         ),
         Marker(
             title=_("Scale-out"),
             find=act("StartConsumer", actor="more"),
-            text=_("The group gets four members for four queues. The hot queue still has one."),
+            text=_("The group now has four members for four queues. The hot queue still has one member."),
         ),
         Marker(
-            title=_("Still growing"),
+            title=_("Lag still grows"),
             find=lag_reaches(GROUP, TOPIC, 150),
-            text=_("The lag is {lag}, nearly all of it in one queue. The other members wait for work."),
+            text=_("The lag is {lag}, nearly all of it in one queue. The other members are idle."),
         ),
-        Marker(title=_("Another key"), find=MENDED, text=_("The repair: the key is the parcel.")),
+        Marker(title=_("Another key"), find=MENDED, text=_("The repair: the parcel becomes the key.")),
         Marker(
-            title=_("Even"),
+            title=_("Even load"),
             find=_share_of("intake-3", 120),
-            text=_("The fullest queue got {percent} % since then. The old backlog drains at the speed of one member."),
+            text=_(
+                "The fullest queue has received {percent} % of the parcels since the repair. One member drains "
+                "the old backlog."
+            ),
         ),
     ),
 )

@@ -1,12 +1,12 @@
-"""An incident as a value: what was seen, why, and how it is mended; what is done when; and the moments worth a look.
+"""Incidents as values: symptom, cause and repair, the actions with their times, and the markers of its events.
 
-Played in virtual time from its seed it is one run, the same each time.  Its markers are found in the journal of that
-run, or of any branch of it, by functions of the evidence: no number of an event is written down here.
+Played in virtual time from its seed, an incident is always the same run.  Functions of the evidence find its markers
+in the journal of that run, or of any branch of it.  So no event number is stored here.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.control.actions import Action
 from sandbox.control.branch_orders import Done
@@ -14,14 +14,14 @@ from sandbox.journal.events import Entry
 from sandbox.labs.evidence import Evidence
 
 BEGIN_MS = 1_795_000_000_000  # of the clock of every incident
-SEED = "incident "  # so begins the seed of each
+SEED = "incident "  # prefix of each incident's seed
 
 
 class Moment(NamedTuple):
-    """An event, and values for the text that is said of it."""
+    """Event that a marker found, and the values for the marker's text."""
 
     seq: int
-    values: dict[str, Any]
+    values: dict[str, object]
 
 
 Find = Callable[[Evidence], Moment | None]
@@ -29,7 +29,10 @@ Find = Callable[[Evidence], Moment | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Marker:
-    """A named moment.  `find`: None where it has not come.  `question`: to be asked before one goes on."""
+    """Named event of an incident.
+
+    `find` returns None before it occurs.  `question`: shown before the reader continues.
+    """
 
     title: str
     text: str
@@ -38,18 +41,21 @@ class Marker:
 
 
 class Note(NamedTuple):
-    """A marker's text about one run; `text` names `values`."""
+    """Marker's text for one run; `text` has placeholders for `values`."""
 
     title: str
     seq: int
     text: str
-    values: dict[str, Any]
+    values: dict[str, object]
     question: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Incident:
-    """`lab`: slug of the one that explains it.  `group`, `topic`: which board shows it.  `done`: see `timed`."""
+    """Incident of the gallery.
+
+    `lab`: slug of the lab that explains it.  `group`, `topic`: the Board that shows it.  `done`: see `timed`.
+    """
 
     slug: str
     title: str
@@ -70,11 +76,11 @@ class Incident:
         return SEED + self.slug
 
     def is_after(self, entry: Entry) -> bool:
-        """Return whether it was written after the incident's end: later events are the reader's own."""
+        """Return True if the entry was written after the incident's end: later events are the reader's own."""
         return entry.at_ms > BEGIN_MS + self.until_ms
 
     def notes(self, evidence: Evidence) -> tuple[Note, ...]:
-        """Return the notes of the markers whose moments have come, in the order of their events."""
+        """Return the notes of the markers whose events have occurred, in the order of these events."""
         moments = ((marker, marker.find(evidence)) for marker in self.markers)
         notes = [
             Note(marker.title, moment.seq, marker.text, moment.values, marker.question)
@@ -85,7 +91,7 @@ class Incident:
 
 
 def timed(*steps: tuple[float, tuple[Action, ...]]) -> tuple[Done, ...]:
-    """Return timed actions, in order; each step is the seconds since the beginning and the actions then."""
+    """Return timed actions in order; each step has the seconds since the beginning and the actions at that time."""
     return tuple(_done(steps))
 
 

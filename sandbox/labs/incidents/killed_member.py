@@ -1,4 +1,4 @@
-"""Duplicates after a restart: a member is killed before it has committed what it finished."""
+"""Incident: duplicates after a restart, because a member is killed before it commits finished messages."""
 
 from sandbox.control.actions import (
     CrashActor,
@@ -14,7 +14,7 @@ from sandbox.journal.events import CrashRepeated
 from sandbox.labs.evidence import Evidence
 from sandbox.labs.incidents.incident import Incident, Marker, Moment, timed
 from sandbox.labs.incidents.moments import act, fact, given_again
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "mailer", "receipts"
 BURST = 120
@@ -22,7 +22,7 @@ FIRST_S, SECOND_S, UNTIL_ACT_S, AWAY_S, END_S = 40, 90, 4.5, 12, 125
 
 
 def _first_again(evidence: Evidence) -> Moment | None:
-    """After the kill."""
+    """Return the first repeated delivery after the kill."""
     killed = act("CrashActor")(evidence)
     again = [] if killed is None else [row for row in given_again(evidence, GROUP, TOPIC) if row.seq > killed.seq]
     return Moment(again[0].seq, {"key": again[0].key}) if again else None
@@ -33,12 +33,12 @@ KILLED_MEMBER = Incident(
     title=_("Duplicates after a restart"),
     symptom=_("Customers got the same receipt twice, all within one minute, after one node of mailer was replaced."),
     cause=_(
-        "The process was killed. What it had finished since its last commit, at most five seconds, was not "
-        "committed, and the member that took its queues began at the committed offsets."
+        "The process was killed. Messages that it finished in the last five seconds at most were not committed. "
+        "The member that acquired its queues began at the committed offsets."
     ),
     mend=_(
-        "Let members stop: they commit first. A kill cannot be ruled out, so the handler must not mind: keep "
-        "the keys that are done."
+        "Stop members cleanly: they commit first. Kills cannot be ruled out, so the handler must be idempotent: "
+        "store the keys of finished messages."
     ),
     lab="crash-and-stop",
     group=GROUP,
@@ -69,25 +69,25 @@ KILLED_MEMBER = Incident(
         Marker(
             title=_("The kill"),
             find=act("CrashActor"),
-            text=_("A is killed. The amber part of its strips is done and not committed."),
-            question=_("How many messages will come again?"),
+            text=_("A is killed. The amber part of its strips is finished but not committed."),
+            question=_("How many messages will be redelivered?"),
         ),
-        Marker(title=_("First duplicate"), find=_first_again, text=_("{key} is finished for the second time, by B.")),
+        Marker(title=_("First duplicate"), find=_first_again, text=_("B finishes {key} for the second time.")),
         Marker(
-            title=_("The count"),
+            title=_("The total"),
             find=fact(CrashRepeated, says=lambda event: {"count": event.count}),
-            text=_("{count} messages of the killed process came again, and no more will."),
+            text=_("{count} messages of the killed process were redelivered, and no more will follow."),
         ),
         Marker(
             title=_("A clean stop"),
             find=act("StopActor"),
-            text=_("Now B is stopped, not killed: it commits before it leaves."),
-            question=_("What comes again this time?"),
+            text=_("Now B is stopped instead of killed: it commits before it leaves."),
+            question=_("What is redelivered this time?"),
         ),
         Marker(
-            title=_("B is back"),
+            title=_("Return of B"),
             find=act("RestartActor", actor="B"),
-            text=_("B is back. Delivered again in the header stands where it stood."),
+            text=_('B is running again. "Delivered again" in the header has not changed.'),
         ),
     ),
 )

@@ -1,11 +1,11 @@
-"""A group with two subscriptions loses messages: its members disagree, and the broker keeps the newest."""
+"""Incident: a group with two subscriptions loses messages; its members disagree, and the broker keeps the newest."""
 
 from sandbox.control.actions import ChangeActor, CreateTopic, StartConsumer, StartProducer, Subscription
 from sandbox.journal.events import SubscriptionChanged
 from sandbox.labs.evidence import Delivery, Evidence
 from sandbox.labs.incidents.incident import Incident, Marker, Moment, timed
 from sandbox.labs.incidents.moments import act, given_keys
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "fulfilment", "orders"
 BOTH, ONE = "paid || gift", "paid"
@@ -31,13 +31,13 @@ def _gifts(evidence: Evidence) -> list[Delivery]:
 
 
 def missing_gifts(evidence: Evidence) -> list[int]:
-    """Numbers of gifts that were delivered to no member, among those before the newest that was."""
+    """Return the numbers of gifts that were delivered to no member, below the highest delivered number."""
     numbers = given_keys(_gifts(evidence), "gift-")
     return sorted(set(range(1, max(numbers, default=0))) - numbers)
 
 
 def _first_missing(evidence: Evidence) -> Moment | None:
-    """The last gift that came before the first that did not."""
+    """Return the delivery of the last gift before the first missing one."""
     missing = missing_gifts(evidence)
     before = [row for row in _gifts(evidence) if missing and row.key == f"gift-{missing[0] - 1}"]
     return Moment(before[-1].seq, {"number": missing[0]}) if before else None
@@ -52,14 +52,14 @@ def _first_after(evidence: Evidence) -> Moment | None:
 LOST_SUBSCRIPTION = Incident(
     slug="lost-subscription",
     title=_("A group with two subscriptions"),
-    symptom=_("Since this morning's scale-out no gift order is delivered. No error, no lag."),
+    symptom=_("Since the scale-out this morning, no gift order is delivered. No error, no lag."),
     cause=_(
-        "The new member of the group asks for the tag paid alone. A broker keeps one subscription for a group,"
-        " the one it heard last, and passes over all that does not match; a member drops what is not its own."
+        "The new group member subscribes only to the tag paid. The broker stores the newest subscription per "
+        "group and skips messages that do not match; members drop those outside their own."
     ),
     mend=_(
-        "One group, one subscription: give all members the same. What was passed over is committed, and comes "
-        "back only by a reset."
+        "One group, one subscription: use the same for all members. Skipped messages are committed, and only a "
+        "reset redelivers them."
     ),
     lab="two-subscriptions",
     group=GROUP,
@@ -84,28 +84,28 @@ LOST_SUBSCRIPTION = Incident(
         Marker(
             title=_("Scale-out"),
             find=act("StartConsumer", actor="B"),
-            text=_("B joins the group. Its configuration is older, and asks for the tag paid only."),
-            question=_("Who will get the gift orders of the queues that B takes?"),
+            text=_("B joins the group. Its configuration is older, and subscribes only to the tag paid."),
+            question=_("Which member will receive the gift orders in the queues that B acquires?"),
         ),
         Marker(
-            title=_("Replaced"),
+            title=_("Subscription replaced"),
             find=_replaced,
-            text=_('The broker had "{old}" for this group and keeps "{new}" now, for A too.'),
+            text=_('The broker had "{old}" for this group and now stores "{new}", also for A.'),
         ),
         Marker(
             title=_("First loss"),
             find=_first_missing,
             text=_(
-                "After this one, gift-{number} reaches no member. Its offset is committed with the others: "
-                "the lag does not show it."
+                "After this event, gift-{number} reaches no member. Its offset is committed with the others, so "
+                "lag does not show the loss."
             ),
         ),
-        Marker(title=_("One subscription"), find=MENDED, text=_("The repair: B asks for both tags.")),
+        Marker(title=_("One subscription"), find=MENDED, text=_("The repair: B subscribes to both tags.")),
         Marker(
-            title=_("Gifts again"),
+            title=_("Gift orders again"),
             find=_first_after,
-            text=_("{key} arrives. {count} gift orders before it never will."),
-            question=_("Branch here: with which reset do they come, and what else comes with them?"),
+            text=_("{key} is delivered. {count} gift orders before it are never delivered."),
+            question=_("Branch here: which reset redelivers them, and what else does it redeliver?"),
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""A master dies with asynchronous replication: answered messages that the slave did not have yet are gone."""
+"""Incident: a master fails with asynchronous replication; answered messages that its slave lacks are lost."""
 
 from sandbox.control.actions import (
     CreateTopic,
@@ -16,7 +16,7 @@ from sandbox.journal.events import BrokerStopped, MessagesStored
 from sandbox.labs.evidence import Evidence, Seen, queue_of
 from sandbox.labs.incidents.incident import Incident, Marker, Moment, timed
 from sandbox.labs.incidents.moments import act, given_keys
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC, BROKER, SLAVE = "settlement", "payments", "broker-a", 1
 APART_S, CUT_S, PROMOTE_S, BACK_S, END_S = 35, 45, 60, 66, 100
@@ -41,7 +41,7 @@ def lost(evidence: Evidence) -> int:
 
 
 def missing(evidence: Evidence) -> list[int]:
-    """Numbers of payments that were delivered to no member, among those before the newest that was."""
+    """Return the numbers of payments that were delivered to no member, below the highest delivered number."""
     numbers = given_keys(evidence.deliveries_of(GROUP), "payment-")
     return sorted(set(range(1, max(numbers, default=0))) - numbers)
 
@@ -67,16 +67,15 @@ def _dead(evidence: Evidence) -> Moment | None:
 
 LOST_WITH_THE_MASTER = Incident(
     slug="lost-with-the-master",
-    title=_("A master that took messages with it"),
-    symptom=_("After the failover of broker-a payments are missing that the producer had been answered SEND_OK for."),
+    title=_("Messages lost with the master"),
+    symptom=_("After the failover of broker-a, payments are missing although the producer received SEND_OK for them."),
     cause=_(
-        "Replication is asynchronous: a master answers before its slave has the message. The link between them"
-        " was cut before the master's machine lost power, and the slave was promoted without the last "
-        "messages."
+        "Replication is asynchronous: a master answers before its slave has the message. The link was cut before "
+        "the master lost power, and the promoted slave lacked the last messages."
     ),
     mend=_(
-        "Use SYNC_MASTER and SYNC_FLUSH where an answer must mean that a message stays; watch how far slaves "
-        "are behind. The producer has to send again what is missing."
+        "Use SYNC_MASTER and SYNC_FLUSH where SEND_OK must mean durable; monitor replication lag. The producer "
+        "must resend the missing messages."
     ),
     lab="flush-and-replicate",
     group=GROUP,
@@ -99,28 +98,29 @@ LOST_WITH_THE_MASTER = Incident(
     until_ms=END_S * 1000,
     markers=(
         Marker(
-            title=_("A link is cut"),
+            title=_("Link cut"),
             find=act("CutLink"),
             text=_(
-                "Master and slave do not hear each other, and settlement is down for its release. Sends are "
-                "answered SEND_OK as before."
+                "Master and slave are disconnected, and settlement is down for its release. Sends still return SEND_OK."
             ),
-            question=_("What does SEND_OK promise now?"),
+            question=_("What does SEND_OK guarantee now?"),
         ),
-        Marker(title=_("Power cut"), find=act("PowerCut"), text=_("The master's machine loses power.")),
+        Marker(title=_("Power cut"), find=act("PowerCut"), text=_("The machine of the master loses power.")),
         Marker(
             title=_("Failover"),
             find=PROMOTED,
-            text=_("The slave is made master by hand. Its log ends where replication stood."),
+            text=_("The slave is promoted to master manually. Its log ends where replication stopped."),
         ),
         Marker(
-            title=_("Offsets given twice"),
+            title=_("Offsets assigned twice"),
             find=_first_twice,
             text=_(
-                "Offset {offset} of q{queue} is given a second time: another payment had it. In all {lost} "
-                "that were answered SEND_OK are gone, most of them before settlement has read them."
+                "Offset {offset} of q{queue} is assigned a second time: another payment had it. In total, {lost} "
+                "payments with SEND_OK are lost, most of them before settlement read them."
             ),
-            question=_("Branch before the power cut and set replication to SYNC_MASTER: what does the producer see?"),
+            question=_(
+                "Branch before the power cut and set replication to SYNC_MASTER: what does the producer receive?"
+            ),
         ),
     ),
 )

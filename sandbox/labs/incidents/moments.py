@@ -1,4 +1,4 @@
-"""Moments of the markers of incidents: each of these makes a function of the evidence."""
+"""Builders of marker functions: each returns a function that finds an event of an incident in the evidence."""
 
 from collections.abc import Callable, Iterator
 from heapq import merge
@@ -12,7 +12,7 @@ E = TypeVar("E", bound=Event)
 
 
 class Lag(NamedTuple):
-    """Messages stored and not committed, from an event on."""
+    """Lag of a group after an event, in messages stored and not committed."""
 
     seq: int
     at_ms: int
@@ -20,7 +20,7 @@ class Lag(NamedTuple):
 
 
 def act(name: str, number: int = 1, **fields: Any) -> Find:
-    """The action of this name with these fields, of several the `number`-th."""
+    """Return a `Find` for the `number`-th action with this name and these fields."""
 
     def find(evidence: Evidence) -> Moment | None:
         entries = [
@@ -38,9 +38,9 @@ def fact(
     fits: Callable[[E], bool] = lambda event: True,
     *,
     number: int = 1,
-    says: Callable[[E], dict[str, Any]] = lambda event: {},
+    says: Callable[[E], dict[str, object]] = lambda event: {},
 ) -> Find:
-    """The event of this kind, of several that fit the `number`-th; `says`: the values of its text."""
+    """Return a `Find` for the `number`-th event of this kind that `fits`; `says` returns the values of its text."""
 
     def find(evidence: Evidence) -> Moment | None:
         entries = [entry for entry in evidence.of(kind) if fits(entry.event)]
@@ -50,7 +50,7 @@ def fact(
 
 
 def lags(evidence: Evidence, group: str, topic: str) -> Iterator[Lag]:
-    """At each event that changes it."""
+    """Yield the lag at each event that changes it."""
     stored = [entry for entry in evidence.of(MessagesStored) if entry.event.topic == topic]
     commits = [
         entry for entry in evidence.of(OffsetCommitted) if (entry.event.group, entry.event.topic) == (group, topic)
@@ -68,7 +68,7 @@ def lags(evidence: Evidence, group: str, topic: str) -> Iterator[Lag]:
 
 
 def lag_reaches(group: str, topic: str, messages: int) -> Find:
-    """The first event with at least so much; its text may name `lag`."""
+    """Return a `Find` for the first event with a lag of at least `messages`; its text may contain `lag`."""
 
     def find(evidence: Evidence) -> Moment | None:
         reached = next((lag for lag in lags(evidence, group, topic) if lag.messages >= messages), None)
@@ -78,7 +78,10 @@ def lag_reaches(group: str, topic: str, messages: int) -> Find:
 
 
 def lag_falls(group: str, topic: str, messages: int, *, after: Find) -> Find:
-    """The first event after another moment with at most so much; its text may name `lag`."""
+    """Return a `Find` for the first event after `after` with a lag of at most `messages`.
+
+    Its text may contain `lag`.
+    """
 
     def find(evidence: Evidence) -> Moment | None:
         since = after(evidence)
@@ -95,7 +98,7 @@ def lag_falls(group: str, topic: str, messages: int, *, after: Find) -> Find:
 
 
 def given_again(evidence: Evidence, group: str, topic: str) -> list[Delivery]:
-    """Deliveries of messages that a listener of the group had been given before, the oldest first."""
+    """Return the deliveries of messages that a listener of the group had received before, the oldest first."""
     delivered: set[tuple[str, int]] = set()
     again = []
     for row in evidence.deliveries_of(group):
@@ -113,5 +116,5 @@ def lag_at(evidence: Evidence, group: str, topic: str, seq: int) -> int:
 
 
 def given_keys(rows: list[Delivery], prefix: str) -> set[int]:
-    """The numbers at the end of keys that begin so."""
+    """Return the numbers at the end of the keys that begin with `prefix`."""
     return {int(row.key.removeprefix(prefix)) for row in rows if row.key.startswith(prefix)}

@@ -1,11 +1,11 @@
-"""More members than queues: the group is scaled out, and what is beyond the queues stays idle."""
+"""Incident: a group is scaled out to more members than queues, and the additional members stay idle."""
 
 from sandbox.control.actions import ChangeTopic, CreateTopic, StartConsumer, StartProducer, Subscription
 from sandbox.journal.events import QueuesAssigned
 from sandbox.labs.evidence import Evidence, Seen
 from sandbox.labs.incidents.incident import Incident, Marker, Moment, timed
 from sandbox.labs.incidents.moments import act, lag_reaches
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "thumbnails", "uploads"
 OUT_S, MEND_S, END_S = 45, 105, 150
@@ -24,7 +24,7 @@ def _first_idle(evidence: Evidence) -> Moment | None:
 
 
 def _all_work(evidence: Evidence) -> Moment | None:
-    """The first division after which no member is idle any more."""
+    """Return the first assignment after which no member is idle any more."""
     queues: dict[str, int] = {}
     for entry in divisions(evidence):
         queues[entry.event.client_id] = len(entry.event.queues)
@@ -35,16 +35,13 @@ def _all_work(evidence: Evidence) -> Moment | None:
 
 MORE_MEMBERS_THAN_QUEUES = Incident(
     slug="more-members-than-queues",
-    title=_("Scaled out, and no faster"),
-    symptom=_("thumbnails was doubled from four to eight members. Its lag rises as fast as before."),
+    title=_("Scale-out without speedup"),
+    symptom=_("thumbnails was scaled from four to eight members. Its lag rises as fast as before."),
     cause=_(
-        "A queue has one owner in a group. uploads has four queues, and each had its member already: the new "
-        "ones get none."
+        "A queue has one owner in a group. uploads has four queues, and each already had its member: new members "
+        "receive none."
     ),
-    mend=_(
-        "Give the topic more queues, read and write, or the members more threads. Both are decided before the "
-        "day they are needed."
-    ),
+    mend=_("Add read and write queues to the topic, or threads to the members. Decide on both before you need them."),
     lab="members-and-queues",
     group=GROUP,
     topic=TOPIC,
@@ -82,39 +79,40 @@ MORE_MEMBERS_THAN_QUEUES = Incident(
     until_ms=END_S * 1000,
     markers=(
         Marker(
-            title=_("Too slow"),
+            title=_("Throughput too low"),
             find=lag_reaches(GROUP, TOPIC, 50),
-            text=_("The lag is {lag}: 6 pictures come in a second, four members make 4."),
+            text=_("The lag is {lag}: 6 pictures arrive a second, four members process 4."),
         ),
         Marker(
             title=_("Scale-out"),
             find=ADDED,
             text=_("Four more members are started."),
-            question=_("What share of the queues will each of the eight get?"),
+            question=_("What share of the queues will each of the eight receive?"),
         ),
         Marker(
             title=_("Idle"),
             find=_first_idle,
-            text=_("{members} members, {queues} queues: this one gets none, and three others neither."),
+            text=_("{members} members, {queues} queues: this member and three others have none."),
         ),
         Marker(
-            title=_("Still growing"),
+            title=_("Lag still grows"),
             find=lag_reaches(GROUP, TOPIC, 200),
-            text=_("The lag is {lag}, and rises as before. Nothing reports an error."),
+            text=_("The lag is {lag}, and rises as before. No error is reported."),
         ),
         Marker(
             title=_("More queues"),
             find=WIDER,
             text=_(
-                "The repair: uploads gets eight queues. Members hear of it within 30 s, and divide anew "
-                "within 20 s more."
+                "The repair: uploads gets eight queues. Members receive the route within 30 s, and rebalance "
+                "within another 20 s."
             ),
         ),
         Marker(
-            title=_("All at work"),
+            title=_("All members active"),
             find=_all_work,
             text=_(
-                "Each of the {members} members has a queue. Messages in the old queues stay there: these drain first."
+                "Each of the {members} members has a queue. Messages in the old queues stay in them: the old "
+                "queues drain first."
             ),
         ),
     ),

@@ -1,11 +1,11 @@
-"""One client id twice: a group is scaled out by a copied container, and both members take the same half."""
+"""Incident: a group is scaled out by a copied container with the same client id, and both members own the same half."""
 
 from sandbox.control.actions import CreateTopic, StartConsumer, StartProducer, StopActor, Subscription
 from sandbox.journal.events import OffsetCommitted, QueuesAssigned
 from sandbox.labs.evidence import Evidence
 from sandbox.labs.incidents.incident import Incident, Marker, Moment, timed
 from sandbox.labs.incidents.moments import act, fact, given_again, lag_falls, lag_reaches
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC, QUEUES = "invoicing", "invoices", 4
 FIRST, COPY, MENDED = "A", "B", "C"
@@ -21,14 +21,14 @@ def is_doubled(event: QueuesAssigned) -> bool:
 
 
 def _consumed_twice(evidence: Evidence) -> Moment | None:
-    """After the copy came."""
+    """Return the first repeated delivery after the copy was started."""
     copied = COPIED(evidence)
     again = [] if copied is None else [row for row in given_again(evidence, GROUP, TOPIC) if row.seq > copied.seq]
     return Moment(again[0].seq, {"key": again[0].key}) if again else None
 
 
 def _read_again(evidence: Evidence) -> Moment | None:
-    """The first commit after the copy's end in a queue that no member read."""
+    """Return the first commit, after the copy's stop, in a queue that no member owned before."""
     stopped = act("StopActor")(evidence)
     idle = unread(evidence)
     commits = (
@@ -46,7 +46,7 @@ def _read_again(evidence: Evidence) -> Moment | None:
 
 
 def unread(evidence: Evidence) -> set[int]:
-    """The queues that no member took by the doubled list."""
+    """Return the ids of the queues that no member owned while the member list named a client id twice."""
     doubled = [entry.event for entry in evidence.of(QueuesAssigned) if is_doubled(entry.event)]
     taken = {int(key.rpartition("/")[2]) for event in doubled for key in event.queues}
     return set(range(QUEUES)) - taken if doubled else set()
@@ -65,19 +65,19 @@ def _member(label: str, client_id_of: str | None = None) -> StartConsumer:
 
 ONE_CLIENT_ID_TWICE = Incident(
     slug="one-client-id-twice",
-    title=_("Half the queues grow, the rest comes twice"),
+    title=_("Half the queues lag, the rest is delivered twice"),
     symptom=_(
-        "invoicing was scaled from one container to two. Since then two of the four queues of invoices grow, "
-        "and customers get each invoice of the other two twice. Both members are connected."
+        "invoicing was scaled from one container to two. Since then two of the four queues of invoices lag. "
+        "Customers receive each invoice of the other two twice. Both members are connected."
     ),
     cause=_(
-        "Both containers have one client id: the same host address, and the same instance name. The broker lists "
-        "the id twice. Each member computes its queues by its place in that list, and both find the first place: "
-        "they take the same half, and no member takes the other."
+        "Both containers have one client ID: same host address, same instance name. The broker lists it twice. "
+        "Each member computes its queues from its position in that list, and both find the first position. They "
+        "acquire the same half, and no member reads the other half."
     ),
     mend=_(
-        "Give each process an id of its own: another instance name, or an address of its own. Compare the number of "
-        "members a group should have with its different client ids."
+        "Give each process its own client ID: another instance name, or its own address. Compare the expected "
+        "number of members with the number of distinct client IDs."
     ),
     lab="members-and-queues",
     group=GROUP,
@@ -100,47 +100,46 @@ ONE_CLIENT_ID_TWICE = Incident(
         Marker(
             title=_("Scale-out"),
             find=COPIED,
-            text=_("A second container is started with the settings of the first one. Its client id is the same."),
-            question=_("Which queues will each of the two read?"),
+            text=_("A second container starts with the settings of the first one. The client ID of both is the same."),
+            question=_("Which queues will each of the two members read?"),
         ),
         Marker(
-            title=_("One id, listed twice"),
+            title=_("One client ID, listed twice"),
             find=fact(
                 QueuesAssigned,
                 is_doubled,
                 says=lambda event: {"members": len(event.members), "queues": len(event.queues), "all": QUEUES},
             ),
             text=_(
-                "The broker lists {members} members, both with this id. By its first place in the list a member "
-                "takes {queues} of {all} queues. The other member takes the same ones."
+                "The broker lists {members} members, both with this ID. A member finds the first position of the "
+                "ID in the list, and acquires {queues} of {all} queues. The other member acquires the same "
+                "queues."
             ),
         ),
         Marker(
             title=_("Consumed twice"),
             find=_consumed_twice,
-            text=_("{key} is consumed for the second time. Both members pull its queue, and both commit."),
+            text=_("{key} is consumed for the second time. Both members pull its queue, and both commit its offset."),
         ),
         Marker(
-            title=_("Half of it waits"),
+            title=_("Half of the queues wait"),
             find=lag_reaches(GROUP, TOPIC, WAITING),
-            text=_(
-                "The lag is {lag}, nearly all of it in the two queues that no member reads. Nothing reports an error."
-            ),
+            text=_("The lag is {lag}, nearly all of it in the two queues that no member reads. No error is reported."),
         ),
         Marker(
-            title=_("The copy stops"),
+            title=_("Copy stopped"),
             find=act("StopActor"),
-            text=_("The repair begins: the copy is stopped. The broker lists the id once."),
+            text=_("The repair begins: the copy is stopped. The broker lists the ID once."),
         ),
         Marker(
-            title=_("Read again"),
+            title=_("Queue read again"),
             find=_read_again,
             text=_("{queue} has a reader again: the first container reads all four queues."),
         ),
         Marker(
-            title=_("An id of its own"),
+            title=_("Its own client ID"),
             find=OWN,
-            text=_("A second container is started, now with its own client id. Each of the two gets two queues."),
+            text=_("A second container starts, now with its own client ID. Each of the two receives two queues."),
         ),
         Marker(title=_("Caught up"), find=lag_falls(GROUP, TOPIC, 10, after=OWN), text=_("The lag is {lag}.")),
     ),

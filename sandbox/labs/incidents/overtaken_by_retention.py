@@ -1,4 +1,4 @@
-"""Retention overtakes a slow group: the broker deletes by age, and waits for no group."""
+"""Incident: retention overtakes a slow group, because the broker deletes by age and ignores the groups' progress."""
 
 from sandbox.control.actions import (
     AgeFiles,
@@ -13,7 +13,7 @@ from sandbox.journal.events import MinOffsetMoved, OffsetCommitted, OffsetMoved
 from sandbox.labs.evidence import Evidence
 from sandbox.labs.incidents.incident import Incident, Marker, Moment, timed
 from sandbox.labs.incidents.moments import act, fact, lag_falls, lag_reaches
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC, BROKER = "archiver", "readings", "broker-a"
 SLOW_MS, FAST_MS = (360, 440), (20, 40)
@@ -22,7 +22,7 @@ FASTER = act("ChangeActor", actor="A")
 
 
 def leap(evidence: Evidence) -> Moment | None:
-    """The commit with which the group goes on where the broker sent it; `lost`: what it passed over."""
+    """Return the commit with which the group continues at the corrected offset; `lost`: skipped messages."""
     moved = fact(OffsetMoved, lambda event: event.group == GROUP)(evidence)
     if moved is None:
         return None
@@ -35,15 +35,15 @@ OVERTAKEN_BY_RETENTION = Incident(
     slug="retention-overtakes-a-slow-group",
     title=_("Retention overtakes a slow group"),
     symptom=_(
-        "The lag of archiver fell at a stroke, although it is as slow as before. Readings are missing in the archive."
+        "The lag of archiver fell suddenly, although it is as slow as before. Readings are missing in the archive."
     ),
     cause=_(
-        "The broker deleted a file of its commit log by age, with messages that archiver had not read. Its "
-        "next pull lay below the queue's beginning, and the broker sent it there."
+        "The broker deleted an old commit log file with messages that archiver had not read. The next pull of "
+        "archiver was below the start of the queue, and the broker returned that start as the next offset."
     ),
     mend=_(
-        "Make the group faster than what comes in, or keep files longer. Watch the age of the oldest unread "
-        "message against the retention; what is deleted comes from no reset."
+        "Make the group faster than the input, or keep files longer. Compare the age of the oldest unread "
+        "message with the retention; a reset cannot restore deleted messages."
     ),
     lab="retention",
     group=GROUP,
@@ -66,39 +66,41 @@ OVERTAKEN_BY_RETENTION = Incident(
         Marker(
             title=_("Lag grows"),
             find=lag_reaches(GROUP, TOPIC, 200),
-            text=_("The lag is {lag}: 10 readings come in a second, and archiver writes 2.5."),
+            text=_("The lag is {lag}: 10 readings arrive a second, and archiver writes 2.5."),
         ),
         Marker(
-            title=_("Files are old"),
+            title=_("Expired files"),
             find=act("AgeFiles"),
             text=_(
-                "The files' times are set back by two hours here, instead of waiting for them: this broker "
-                "keeps files for one."
+                "Here the file times are set back by two hours, instead of waiting: this broker keeps files for "
+                "one hour."
             ),
             question=_("What will the broker keep for archiver?"),
         ),
         Marker(
             title=_("Deleted"),
             find=fact(MinOffsetMoved, lambda event: event.topic == TOPIC, says=lambda event: {"offset": event.offset}),
-            text=_("The queue begins at {offset} now. Its committed offset lies before that."),
+            text=_("The queue now begins at {offset}. The committed offset is smaller than this offset."),
         ),
         Marker(
-            title=_("Corrected"),
+            title=_("Offset corrected"),
             find=fact(
                 OffsetMoved,
                 lambda event: event.group == GROUP,
                 says=lambda event: {"asked": event.asked, "given": event.given},
             ),
-            text=_("archiver pulls at {asked} and is sent to {given}."),
+            text=_("archiver pulls at {asked}, and the broker returns {given}."),
         ),
         Marker(
-            title=_("The leap"), find=leap, text=_("The committed offset leaps: no member archived {lost} readings.")
+            title=_("Offset jump"), find=leap, text=_("The committed offset jumps: no member archived {lost} readings.")
         ),
-        Marker(title=_("Faster"), find=FASTER, text=_("The repair: archiver writes in bulk, ten times as fast.")),
+        Marker(
+            title=_("Faster writes"), find=FASTER, text=_("The repair: archiver writes in bulk, ten times as fast.")
+        ),
         Marker(
             title=_("Caught up"),
             find=lag_falls(GROUP, TOPIC, 110, after=FASTER),
-            text=_("The lag is {lag}, and what is left is read long before it is old."),
+            text=_("The lag is {lag}, and the rest is read long before it expires."),
         ),
     ),
 )

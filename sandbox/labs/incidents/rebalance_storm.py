@@ -1,4 +1,4 @@
-"""A rebalance storm by a rolling restart: with AVG nearly every queue moves with every stop and start."""
+"""Incident: a rolling restart causes a rebalance storm; with AVG nearly every queue moves at every stop and start."""
 
 from sandbox.control.actions import (
     Action,
@@ -14,7 +14,7 @@ from sandbox.journal.events import QueueTaken
 from sandbox.labs.evidence import Evidence, Seen
 from sandbox.labs.incidents.incident import Find, Incident, Marker, Moment, timed
 from sandbox.labs.incidents.moments import act, given_again
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "pricing", "quotes"
 MEMBERS = ("A", "B", "C", "D")
@@ -25,7 +25,7 @@ FIRST, SECOND = act("StopActor", 1), act("StopActor", len(MEMBERS) + 1)
 
 
 def _restarts(from_s: float) -> tuple[tuple[float, tuple[Action, ...]], ...]:
-    """One member after another."""
+    """Return the timed stops and restarts of one member after another, from `from_s` on."""
     return tuple(
         step
         for index, label in enumerate(MEMBERS)
@@ -37,7 +37,7 @@ def _restarts(from_s: float) -> tuple[tuple[float, tuple[Action, ...]], ...]:
 
 
 def taken(evidence: Evidence, since: Find, until: Find | None = None) -> list[Seen[QueueTaken]]:
-    """Queues that members took between two moments."""
+    """Return the acquisitions of queues between two events."""
     first, last = since(evidence), None if until is None else until(evidence)
     return (
         []
@@ -51,7 +51,7 @@ def taken(evidence: Evidence, since: Find, until: Find | None = None) -> list[Se
 
 
 def again(evidence: Evidence, since: Find, until: Find | None = None) -> int:
-    """Messages that were delivered again between two moments."""
+    """Return the number of repeated deliveries between two events."""
     first, last = since(evidence), None if until is None else until(evidence)
     return (
         0
@@ -63,7 +63,7 @@ def again(evidence: Evidence, since: Find, until: Find | None = None) -> int:
 
 
 def _first_step(evidence: Evidence) -> Moment | None:
-    """The last queue that moved for the first stop."""
+    """Return the last move of a queue caused by the first stop."""
     moved = taken(evidence, FIRST, act("RestartActor"))
     return Moment(moved[-1].seq, {"moves": len(moved), "queues": QUEUES}) if moved else None
 
@@ -80,16 +80,16 @@ REBALANCE_STORM = Incident(
     slug="rebalance-storm",
     title=_("A rebalance storm by a rolling restart"),
     symptom=_(
-        "During each rollout of pricing quotes are late and some are computed twice, though members restart one by one."
+        "During each rollout of pricing, quotes are late and some are computed twice, although members restart "
+        "one by one."
     ),
     cause=_(
-        "AVG gives each member a block of neighbouring queues. With every member that leaves or comes the "
-        "blocks shift, and queues move between members that stayed; each move pauses a queue, and repeats what"
-        " was not committed."
+        "AVG gives each member a block of neighboring queues. When a member leaves or joins, the blocks shift, "
+        "and queues move between members that stayed. Each move pauses a queue and repeats uncommitted messages."
     ),
     mend=_(
-        "Use a strategy that keeps what it can, CONSISTENT_HASH, and restart with pauses. Fewer restarts than "
-        "members are not to be had, fewer moves are."
+        "Use CONSISTENT_HASH, a strategy that moves few queues, and restart with pauses. You cannot avoid "
+        "restarts, but you can avoid moves."
     ),
     lab="rolling-restart",
     group=GROUP,
@@ -116,24 +116,24 @@ REBALANCE_STORM = Incident(
             title=_("Rollout"),
             find=FIRST,
             text=_("The first of four members is stopped."),
-            question=_("It has 4 of 16 queues. How many will change their owner?"),
+            question=_("The stopped member has 4 of 16 queues. How many queues will change their owner?"),
         ),
         Marker(
             title=_("One stop"),
             find=_first_step,
-            text=_("{moves} of {queues} queues were taken by another member, for one that left."),
+            text=_("{moves} of {queues} queues moved to another member because one left."),
         ),
         Marker(
             title=_("The storm"),
             find=_sum(FIRST, STRATEGY),
-            text=_("Four restarts moved queues {moves} times, and {again} quotes were given to a handler again."),
+            text=_("Four restarts moved queues {moves} times, and {again} quotes were redelivered."),
         ),
-        Marker(title=_("Another strategy"), find=STRATEGY, text=_("The repair: the group divides by CONSISTENT_HASH.")),
-        Marker(title=_("Rollout again"), find=SECOND, text=_("The same four restarts once more.")),
+        Marker(title=_("Another strategy"), find=STRATEGY, text=_("The repair: the group uses CONSISTENT_HASH.")),
+        Marker(title=_("Rollout again"), find=SECOND, text=_("The same four restarts again.")),
         Marker(
             title=_("Fewer moves"),
             find=_sum(SECOND, None),
-            text=_("This time queues moved {moves} times, and {again} quotes were given again."),
+            text=_("This time queues moved {moves} times, and {again} quotes were redelivered."),
         ),
     ),
 )

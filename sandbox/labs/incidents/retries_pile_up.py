@@ -1,11 +1,14 @@
-"""Retries pile up after a bad release: every message is refused, put into the retry topic, and counts as consumed."""
+"""Incident: retries pile up after a bad release.
+
+Every message is refused, sent to the retry topic, and counts as consumed.
+"""
 
 from sandbox.control.actions import ChangeActor, CreateTopic, StartConsumer, StartProducer, Subscription
 from sandbox.journal.events import MessageRetried
 from sandbox.labs.evidence import Evidence
 from sandbox.labs.incidents.incident import Find, Incident, Marker, Moment, timed
 from sandbox.labs.incidents.moments import act
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "invoicing", "orders"
 RELEASE_S, MEND_S, END_S = 30, 100, 175
@@ -14,7 +17,7 @@ MENDED = act("ChangeActor", fail_percent=0.0)
 
 
 def waiting(evidence: Evidence, seq: int) -> set[str]:
-    """Keys that were refused and not done by then."""
+    """Return the keys of messages that were refused and had not succeeded at this seq."""
     keys: set[str] = set()
     for row in evidence.deliveries_of(GROUP):
         if row.seq > seq:
@@ -32,7 +35,7 @@ def _first_refused(evidence: Evidence) -> Moment | None:
 
 
 def _retried(times: int) -> Find:
-    """The first message that is to be tried again after so many retries; how many wait with it."""
+    """Return a `Find` for the first message at its `times`-th retry, with the number of waiting messages."""
 
     def find(evidence: Evidence) -> Moment | None:
         retries = [
@@ -51,7 +54,7 @@ def _mended(evidence: Evidence) -> Moment | None:
 
 
 def _last_done(evidence: Evidence) -> Moment | None:
-    """Return the moment at which the last refused message succeeded; None: one is left."""
+    """Return the event at which the last refused message succeeded; None if one is left."""
     mended = MENDED(evidence)
     if mended is None or not (left := waiting(evidence, mended.seq)):
         return None
@@ -69,16 +72,16 @@ def _at_ms(evidence: Evidence, seq: int) -> int:
 
 RETRIES_PILE_UP = Incident(
     slug="retries-after-a-release",
-    title=_("No lag, and nothing is done"),
+    title=_("No lag, but no work done"),
     symptom=_("Since the release no invoice is written. The lag of orders is 0, all members run."),
     cause=_(
-        "The new release refuses every order. A refused message goes to the group's retry topic and counts as "
-        "consumed; it comes again after 10 s, 30 s, 1 min, and so on."
+        "The new release rejects every order. A rejected message goes to the retry topic of the group and counts "
+        "as consumed. It is redelivered after 10 s, 30 s, 1 min, and so on."
     ),
     mend=_(
-        "Roll back soon: each refusal makes the next wait longer, and after sixteen retries, four and three "
-        "quarter hours, a message goes to the dead letter queue and comes by itself no more. Alarm on refusals "
-        "and retries, not on lag."
+        "Roll back soon: each rejection extends the next delay. After sixteen retries (four and three quarter "
+        "hours), a message goes to the dead-letter queue and is not redelivered automatically. Alert on "
+        "rejections and retries, not on lag."
     ),
     lab="dead-letter",
     group=GROUP,
@@ -97,34 +100,36 @@ RETRIES_PILE_UP = Incident(
     ),
     until_ms=END_S * 1000,
     markers=(
-        Marker(title=_("The release"), find=RELEASED, text=_("Version 2 starts. It refuses every order.")),
+        Marker(title=_("The release"), find=RELEASED, text=_("Version 2 starts. It rejects every order.")),
         Marker(
-            title=_("First refusal"),
+            title=_("First rejection"),
             find=_first_refused,
-            text=_("{key} is refused and goes to the retry topic, to come again in 10 s."),
+            text=_("{key} is rejected and goes to the retry topic, for redelivery in 10 s."),
             question=_("What will the lag of orders be in half a minute?"),
         ),
         Marker(
-            title=_("Second refusal"),
+            title=_("Second rejection"),
             find=_retried(2),
             text=_(
-                "It came again, is refused again, and waits for 30 s now. {count} orders wait by this time; "
-                "the lag is 0."
+                "The order was redelivered and rejected again, and now waits for 30 s. {count} orders are "
+                "waiting by now; the lag is 0."
             ),
         ),
         Marker(
-            title=_("Third refusal"),
+            title=_("Third rejection"),
             find=_retried(3),
-            text=_("A minute's wait now. {count} orders wait, and the oldest are the latest to come."),
+            text=_(
+                "Now the order waits for a minute. {count} orders are waiting, and the oldest have the longest delays."
+            ),
         ),
         Marker(
             title=_("Roll back"),
             find=_mended,
-            text=_("The repair: version 1 again. {count} orders wait for their next try."),
-            question=_("How long will the last of them take, though nothing is wrong any more?"),
+            text=_("The repair: version 1 again. {count} orders are waiting for their next try."),
+            question=_("How long will the last waiting order take, although the fault is fixed?"),
         ),
         Marker(
-            title=_("The last one"),
+            title=_("The last order"),
             find=_last_done,
             text=_("{key} is done, {late_s} s after the repair: a retry keeps its delay."),
         ),

@@ -1,4 +1,4 @@
-"""Lag after a deploy: the new version's handler is slower, and throughput falls below what is sent."""
+"""Incident: lag after a deployment; the new version's handler is slower, and throughput falls below the send rate."""
 
 from sandbox.control.actions import (
     ChangeActor,
@@ -11,7 +11,7 @@ from sandbox.control.actions import (
 )
 from sandbox.labs.incidents.incident import Incident, Marker, timed
 from sandbox.labs.incidents.moments import act, lag_falls, lag_reaches
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "billing", "orders"
 OLD_MS, NEW_MS = (50, 90), (700, 900)
@@ -24,14 +24,14 @@ ROLLBACK = act("ChangeActor", 3)
 SLOWER_HANDLER = Incident(
     slug="lag-after-a-deploy",
     title=_("Lag after a deploy"),
-    symptom=_("Since the release of billing its lag rises by some three messages a second; there are no errors."),
+    symptom=_("Since its release, the lag of billing rises by about three messages a second; there are no errors."),
     cause=_(
         "The new handler needs 0.8 s for a message instead of 0.07 s: two members with two threads finish 5 a "
-        "second, and 8 arrive."
+        "second, but 8 arrive."
     ),
     mend=_(
-        "Roll back. More members would help only up to the number of queues; more threads, or a faster handler,"
-        " beyond it."
+        "Roll back. More members help only up to the number of queues; beyond that, use more threads or a faster "
+        "handler."
     ),
     lab="lag-and-throughput",
     group=GROUP,
@@ -68,24 +68,26 @@ SLOWER_HANDLER = Incident(
             title=_("The deploy"),
             find=act("StopActor", actor="A"),
             text=_("The deploy begins: A is stopped and comes back with version 2."),
-            question=_("What will you look at to say whether the release is good?"),
+            question=_("Which value shows whether the release is good?"),
         ),
         Marker(
-            title=_("Version 2 everywhere"),
+            title=_("Version 2 on all members"),
             find=act("RestartActor", actor="B"),
             text=_("Both members run version 2. No error, no member lost."),
         ),
         Marker(
             title=_("Lag grows"),
             find=lag_reaches(GROUP, TOPIC, GROWN),
-            text=_("The lag is {lag}. In/consumed in the header says why: less is finished than comes."),
+            text=_(
+                'The lag is {lag}. "In / consumed" in the header shows the reason: fewer messages finish than arrive.'
+            ),
             question=_("Branch here: what does a third member change, and a fifth?"),
         ),
-        Marker(title=_("Roll back"), find=ROLLBACK, text=_("The repair: both members get version 1 back.")),
+        Marker(title=_("Roll back"), find=ROLLBACK, text=_("The repair: both members return to version 1.")),
         Marker(
             title=_("Caught up"),
             find=lag_falls(GROUP, TOPIC, CAUGHT_UP, after=ROLLBACK),
-            text=_("Caught up: the lag is {lag}. Nothing was lost, it was late."),
+            text=_("Caught up: the lag is {lag}. No message was lost, only late."),
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""One queue of an orderly group stuck: a message that its handler never accepts holds all that follow it."""
+"""Incident: one queue of an orderly group is stuck, because its handler never accepts a message."""
 
 from sandbox.control.actions import (
     ChangeActor,
@@ -13,7 +13,7 @@ from sandbox.journal.events import MessagePinned
 from sandbox.labs.evidence import Evidence
 from sandbox.labs.incidents.incident import Incident, Marker, Moment, timed
 from sandbox.labs.incidents.moments import act, lag_falls, lag_reaches
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "ledger", "bookings"
 POISON = "account-13"
@@ -41,11 +41,12 @@ STUCK_ORDER = Incident(
     title=_("One queue stuck, the others fine"),
     symptom=_("Some accounts have not moved for a minute; most are on time. The lag of ledger rises slowly."),
     cause=_(
-        "One message cannot be handled. An orderly group does not go past it: its queue stands, with all the "
-        "accounts that share it, and its neighbours go on."
+        "One message cannot be processed. An orderly group does not skip it: its queue stops, with all accounts "
+        "that share it. The other queues continue."
     ),
     mend=_(
-        "Correct the handler, or let it put such a message aside and go on. Skipping by a reset gives up the order."
+        "Fix the handler, or let it set such a message aside and continue. A reset that skips the message breaks "
+        "the order."
     ),
     lab="poison-in-order",
     group=GROUP,
@@ -75,30 +76,32 @@ STUCK_ORDER = Incident(
     until_ms=END_S * 1000,
     markers=(
         Marker(
-            title=_("A usual message"),
+            title=_("An ordinary message"),
             find=act("SendMessages"),
-            text=_("One more booking is sent. Its amount is written with a comma."),
+            text=_("Another booking is sent. Its amount contains a comma."),
         ),
         Marker(
             title=_("First failure"),
             find=_first_failure,
-            text=_("The handler refuses {key} in q{queue}. It is tried again after a second, and again."),
+            text=_("The handler rejects {key} in q{queue}. It is retried after a second, and then again."),
             question=_("What does this do to the other accounts of q{queue}, and to the other queues?"),
         ),
         Marker(
-            title=_("Pinned"),
+            title=_("Offset blocked"),
             find=_pinned,
-            text=_("{key} is the oldest unfinished message of q{queue} for 15 s. Its committed offset stands."),
+            text=_(
+                "{key} has been the oldest unfinished message of q{queue} for 15 s. The committed offset does not move."
+            ),
         ),
         Marker(
             title=_("Lag grows"),
             find=lag_reaches(GROUP, TOPIC, 120),
             text=_(
-                "The lag is {lag}, all of it in one queue. An alarm on the sum sees it late; one for each "
-                "queue, at once."
+                "The lag is {lag}, all of it in one queue. An alert on the total detects it late; an alert for "
+                "each queue detects it at once."
             ),
         ),
-        Marker(title=_("Mended"), find=MENDED, text=_("The repair: the handler reads such an amount.")),
+        Marker(title=_("Handler fixed"), find=MENDED, text=_("The repair: the handler reads an amount with a comma.")),
         Marker(
             title=_("Order kept"),
             find=lag_falls(GROUP, TOPIC, 10, after=MENDED),

@@ -1,11 +1,11 @@
-"""A reset by time gone wrong: the timestamp is earlier than meant, and everything is consumed again."""
+"""Incident: a reset by time to a timestamp earlier than intended; everything is consumed again."""
 
 from sandbox.control.actions import CreateTopic, ResetOffsets, StartConsumer, StartProducer, Subscription
 from sandbox.journal.events import OffsetsReset
 from sandbox.labs.evidence import Evidence
 from sandbox.labs.incidents.incident import BEGIN_MS, Incident, Marker, Moment, timed
 from sandbox.labs.incidents.moments import act, fact, given_again, lag_falls
-from sandbox.labs.marking import _
+from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "loyalty", "purchases"
 RESET_S, MEND_S, END_S = 90, 105, 135
@@ -21,18 +21,18 @@ def _first_again(evidence: Evidence) -> Moment | None:
 
 WRONG_RESET = Incident(
     slug="reset-gone-wrong",
-    title=_("A reset by time gone wrong"),
+    title=_("A wrong reset by time"),
     symptom=_(
         "Points were credited twice for purchases of the whole day, not only for the ten seconds that were "
         "to be done again."
     ),
     cause=_(
-        "loyalty was reset to a time an hour earlier than meant: local time was typed for UTC. No message is "
-        "so old, so each queue went back to its oldest one."
+        "loyalty was reset to a time one hour too early: local time was entered as UTC. No message is that old, "
+        "so each queue went back to its oldest message."
     ),
     mend=_(
-        "Read what a reset repeats and skips before it is applied; the preview is computed by the code that "
-        "does it. Then reset again, forward to the right time, or undo it."
+        "Before you apply a reset, read which messages it repeats and skips; the preview uses the same code. "
+        "Then reset again, forward to the right time, or undo it."
     ),
     lab="reset-by-time",
     group=GROUP,
@@ -83,32 +83,34 @@ WRONG_RESET = Incident(
             title=_("The reset"),
             find=act("ResetOffsets"),
             text=_("The last ten seconds are to be credited again."),
-            question=_("Read the time in the action. How many messages will come again?"),
+            question=_("Read the time in the action. How many messages will be redelivered?"),
         ),
         Marker(
             title=_("Back to the beginning"),
             find=fact(OffsetsReset, says=lambda event: {"count": event.replayed}),
-            text=_("{count} messages will be delivered again, nine times as many as meant."),
+            text=_("{count} messages will be redelivered, nine times as many as intended."),
         ),
         Marker(
             title=_("First repetition"),
             find=_first_again,
-            text=_("{key} comes again, a minute and a half after it was done. Lag looks like load now, and is not."),
+            text=_(
+                "{key} is redelivered, a minute and a half after it was finished. Lag now looks like load, but is not."
+            ),
         ),
         Marker(
             title=_("The second reset"),
             find=fact(OffsetsReset, number=2, says=lambda event: {"count": event.skipped}),
             text=_(
-                "The repair: a reset forward to the right time. {count} messages that wait for their "
-                "repetition are passed over."
+                "The repair: a reset forward to the right time. {count} messages waiting for redelivery are skipped."
             ),
-            question=_("Branch before this one: what would undo have done instead?"),
+            question=_("Branch before this reset: what would an undo of the first reset have done instead?"),
         ),
         Marker(
             title=_("Caught up"),
             find=lag_falls(GROUP, TOPIC, 15, after=MENDED),
             text=_(
-                "The lag is {lag}. What came twice before that stays credited twice, unless the handler keeps keys."
+                "The lag is {lag}. Messages redelivered before the second reset stay credited twice, unless the "
+                "handler stores keys."
             ),
         ),
     ),

@@ -1,1 +1,1 @@
-"""Messages and their consumption as tables: stores and journals joined, for several jobs."""
+"""Tables of messages and their consumption: stores and journals joined, for several jobs."""

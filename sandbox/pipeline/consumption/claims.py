@@ -10,9 +10,9 @@ GONE = ("crashed", "stopped", "refused")
 
 
 def lives(states: "DataFrame", ends: "DataFrame") -> "DataFrame":
-    """sandbox, group, client_id, from_ms, to_ms: each running member; to the end of the journal, if it still runs.
+    """Return the running time of each member: sandbox, group, client_id, from_ms, to_ms.
 
-    `ends`: sandbox, `end_ms`.
+    A member that still runs has the end of the journal as `to_ms`.  `ends`: sandbox, `end_ms`.
     """
     from pyspark.sql import functions as f
 
@@ -29,7 +29,10 @@ def lives(states: "DataFrame", ends: "DataFrame") -> "DataFrame":
 
 
 def claims(entries: "DataFrame", states: "DataFrame", ends: "DataFrame") -> "DataFrame":
-    """sandbox, group, client_id, topic, queue_key, from_ms, to_ms: the queues of each member by its last rebalance."""
+    """Return the queues that each member owns by its last rebalance, as intervals.
+
+    Columns: sandbox, group, client_id, topic, queue_key, from_ms, to_ms.
+    """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
@@ -61,7 +64,10 @@ def claims(entries: "DataFrame", states: "DataFrame", ends: "DataFrame") -> "Dat
 
 
 def segments(intervals: "DataFrame", keys: Sequence[str]) -> "DataFrame":
-    """keys, from_ms, to_ms, `open`: number of open intervals with the same keys, between any two edges."""
+    """Return the time between every two neighbouring edges of intervals with the same keys.
+
+    Columns: the keys, from_ms, to_ms, and `open`: the number of intervals that are open then.
+    """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 

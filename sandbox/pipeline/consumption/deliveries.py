@@ -1,4 +1,4 @@
-"""Every call of a listener, message by message, and the cause of a repetition: from the journal alone.
+"""Every call of a listener, message by message, and the cause of a redelivery, from the journal alone.
 
 A call is an entry MessagesConsumed, which is written at its end, with any outcome; calls still running are not
 included.  The engine counts the same causes by itself (`sandbox.cluster.actors.redelivery`).
@@ -122,17 +122,24 @@ FROM repeated
 
 
 def holds(heard: "DataFrame") -> "DataFrame":
-    """As HOLDS says; `heard` has QueueTaken, QueueDropped and MemberStateChanged."""
+    """Return the intervals in which a client holds a queue, as the query `HOLDS` computes them.
+
+    `heard` has the events QueueTaken, QueueDropped and MemberStateChanged.
+    """
     return heard.sparkSession.sql(f"WITH {HOLDS} SELECT * FROM holds", heard=heard)
 
 
 def deliveries(heard: "DataFrame", facts: "DataFrame") -> "DataFrame":
-    """PLACE (of the record), group, account, seq, at_ms, started_ms, client_id, outcome, key, sharding, `again` (its
-    message was delivered before) and `cause`: null for the first time.
+    """Return each delivery of a message to a listener.
 
-    `account` is the client id in a broadcasting group, whose members get all messages each; else empty.  `facts`: of
-    `progress`.  The first time of a copy, and a second time in one hold: not accepted (retry).  Otherwise a reset
-    covered it since its last delivery, or another process with the client id has the queue too (shared_client_id), or
-    the process that had it crashed with the queue, or the queue has a new owner.
+    Columns: PLACE (of the record), group, account, seq, at_ms, started_ms, client_id, outcome, key, sharding,
+    `again`, `cause`.  `again`: the message was delivered before.  `cause` is null for the first delivery.
+
+    `account` is the client id in a broadcasting group, where each member gets all messages; else empty.  `facts`: of
+    `progress`.
+
+    Causes: `retry` for the first delivery of a copy and for a second one in one hold (not accepted).  Otherwise a
+    reset covered the message since its last delivery, or another process with the client id has the queue too
+    (shared_client_id).  Otherwise the process that had the queue crashed, or the queue has a new owner.
     """
     return heard.sparkSession.sql(_CALLS, {"no_hold": NO_HOLD, "retry_prefix": RETRY_PREFIX}, heard=heard, facts=facts)

@@ -1,4 +1,4 @@
-"""Entries of the journals, up to the last one of the result."""
+"""Entries of the journals as tables, up to the last entry that the result covers."""
 
 import json
 from collections.abc import Sequence
@@ -7,9 +7,9 @@ from uuid import uuid4
 
 import orjson
 
-from sandbox.pipeline.few import gathered
 from sandbox.pipeline.sources.event_types import ddl_of, schema_of
-from sandbox.pipeline.where import KEPT_IN
+from sandbox.pipeline.spark.master_address import KEPT_IN
+from sandbox.pipeline.spark.small_runs import gathered
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def kept(table: "DataFrame", *, now: bool = True) -> "DataFrame":
-    """Computed once and kept for the run: later plans start from it, however often they read it.
+    """Return the table computed once and kept for the run, so that later plans start from it.
 
-    In files where the run has a place for them (`session.keep_in_files`), else in memory.  Not `now`: there with its
-    first use, which has to read it once; so it needs no job of its own.
+    It is kept in files where the run has a directory for them (`session.keep_in_files`), else in memory.  With
+    `now=False` its first use computes it and must read it once completely; then it needs no job of its own.
     """
     session, table = table.sparkSession, gathered(table)
     context = getattr(session, "_sc", None)
@@ -33,8 +33,9 @@ def kept(table: "DataFrame", *, now: bool = True) -> "DataFrame":
 
 
 def entries_of(job_input: "Given", *events: str, columns: Sequence[str] = ()) -> "DataFrame":
-    """sandbox, seq, at_ms, event and the fields of these events (or of those only `columns`); no rows without a
-    journal.
+    """Return the entries of these events: sandbox, seq, at_ms, event and their fields (or only `columns`).
+
+    Without a journal the table has no rows.
     """
     journals = job_input.source.journals
     if not journals:

@@ -1,4 +1,4 @@
-"""Messages accepted after a later one."""
+"""Breaks of the order: messages that a group accepted after a later message."""
 
 from typing import TYPE_CHECKING
 
@@ -25,9 +25,9 @@ FROM compared WHERE after_offset > origin_offset
 
 
 def order_breaks(calls: "DataFrame") -> "DataFrame":
-    """The first acceptance of each message, compared with those of later messages before it.
+    """Return the messages whose first acceptance came after that of a later message.
 
-    `calls` with origins, as `verdicts.with_origin` adds them.  A row with a null `key` concerns the whole queue.  A
-    later acceptance is no break: that is a duplicate.
+    `calls` has origins, as `verdicts.with_origin` adds them.  A row with a null `key` concerns the whole queue.  A
+    second acceptance is no break: that is a duplicate.
     """
     return calls.sparkSession.sql(_BREAKS, calls=calls)

@@ -1,10 +1,10 @@
-"""Progress, subscriptions and unknown ranges of groups: from journals and stores' files."""
+"""Progress, subscriptions and unknown ranges of groups, from journals and the stores' files."""
 
 from typing import TYPE_CHECKING
 
 from sandbox.message.topic_names import RETRY_PREFIX
-from sandbox.pipeline.consumption.given_rows import rows_of
-from sandbox.pipeline.consumption.stored import names_of
+from sandbox.pipeline.consumption.literal_rows import rows_of
+from sandbox.pipeline.consumption.stored_messages import names_of
 from sandbox.pipeline.jobs.job import Source
 from sandbox.store.reader import StoreReader
 
@@ -140,7 +140,7 @@ def facts(heard: "DataFrame", source: Source) -> "DataFrame":
     - `committed`: the journal's last commit; from the broker's file, where the valve was closed since
     - `begins`: the lowest start offset of the group's members
     - `pulled`, `skipped`: ARRAY<STRUCT<first, last>>, both inclusive: offsets pulled by external members, whose
-      listeners are unknown, and those of pulls or calls skipped by the valve, whose outcome is
+      listeners are unknown, and offsets of pulls or calls that the valve skipped, whose outcome is unknown
     - `resets`: ARRAY<STRUCT<to, seq, at_ms>>
     - `since_ms`, `expressions`: of subscriptions
     - `has_offset`, `is_called`, `is_broadcasting` (of the group)
@@ -151,10 +151,10 @@ def facts(heard: "DataFrame", source: Source) -> "DataFrame":
 
 
 def groups(known: "DataFrame") -> "DataFrame":
-    """sandbox, group, topic: subscriptions, with `since_ms`, `from_ms` and `asked`: null where no broker has them.
+    """Return the subscriptions: sandbox, group, topic, `since_ms`, `from_ms` and `asked`.
 
-    `asked`: ARRAY<STRUCT<is_all, is_sql, tags>>, one for each expression.  Members that subscribe to different tags
-    conflict, and messages that match none of them are lost, not unwanted.
+    `asked`: ARRAY<STRUCT<is_all, is_sql, tags>>, one for each expression; null where no broker has them.  Members
+    that subscribe to different tags conflict; messages that match none of them are lost, not unwanted.
     """
     return known.sparkSession.sql(_GROUPS, {"sql_signs": SQL_SIGNS, "retry_prefix": RETRY_PREFIX}, facts=known)
 

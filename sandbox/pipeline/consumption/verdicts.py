@@ -1,4 +1,4 @@
-"""The verdict on each message and group, from all known facts."""
+"""The verdict on each message and group, from the tables of stores and journals."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 class Evidence(NamedTuple):
-    """Tables of `stored`, `deliveries` and `progress`."""
+    """The input tables of the verdicts, made by `stored_messages`, `deliveries` and `progress`."""
 
     stored: "DataFrame"
     copies: "DataFrame"
@@ -104,20 +104,23 @@ FROM {calls} WHERE again
 
 
 def with_origin(calls: "DataFrame", made: "DataFrame") -> "DataFrame":
-    """Calls with ORIGIN, their message's place: a copy's origin, else (or where that is deleted) their own."""
+    """Return the calls with the columns ORIGIN: the record's place, or for a copy that of its origin.
+
+    A copy whose origin is deleted counts as its own origin.
+    """
     return calls.sparkSession.sql(_WITH_ORIGIN, calls=calls, copies=made)
 
 
 def messages_of(evidence: Evidence) -> "DataFrame":
-    """The table `messages`."""
+    """Return the table `messages` of the delivery audit."""
     return evidence.stored.sparkSession.sql(_MESSAGES, **evidence._asdict())
 
 
 def summary_of(messages: "DataFrame") -> "DataFrame":
-    """The table `summary`."""
+    """Return the table `summary` of the delivery audit."""
     return messages.sparkSession.sql(_SUMMARY, messages=messages)
 
 
 def repeats_of(calls: "DataFrame") -> "DataFrame":
-    """The table `repeats`, of calls with origins."""
+    """Return the table `repeats` of the delivery audit; `calls` has origins."""
     return calls.sparkSession.sql(_REPEATS, calls=calls)

@@ -1,4 +1,4 @@
-"""Every job by its name."""
+"""The pipeline's jobs, by name."""
 
 from sandbox.pipeline.jobs.class_analytics import CLASS_ANALYTICS
 from sandbox.pipeline.jobs.delivery_audit import DELIVERY_AUDIT

@@ -1,21 +1,21 @@
-"""Difficulties of a class: time, wrong predictions, wrong observations, hints and dead ends, by lab and step.
+"""Job `class_analytics`: difficulties of a class by lab and step, such as time, hints and wrong answers.
 
     steps         lab, step, met, median_ms, p90_ms, hints, hinted, predicted, wrong: how many attempts met the step,
                   how long the sandbox was awake meanwhile, hints, attempts with hints, predictions given and wrong
     predictions   lab, step, given, truth, count: wrong ones, the commonest first
     mistakes      lab, step, text, said, count, sandboxes: wrong observations and reasons by the sentence they got,
                   which is the misconception's; `said` is that of one of them
-    dead_ends     lab, step, phase, count, sandboxes: attempts that were given up or stand there
+    dead_ends     lab, step, phase, count, sandboxes: attempts that were abandoned or are open there
 
-Every attempt counts.  Journals that cannot be read, and labs that this release does not know, are left out.
+Every attempt counts.  Journals that cannot be read, and labs that this release does not have, are left out.
 """
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from sandbox.pipeline.graded import Piece, Rows, graded, tables_of
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
-from sandbox.pipeline.spread import spread
+from sandbox.pipeline.journal_grades import Piece, Rows, graded, tables_of
+from sandbox.pipeline.spark.parallel_work import spread
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -25,7 +25,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
     from pyspark.sql import functions as f
 
     if not job_input.source.journals:
-        raise WrongOption("Labs are done in sandboxes, and a store has none: name a course with --course.")
+        raise WrongOption("A store has no labs. Choose a course with --course.")
     pieces = [
         Piece(sandbox, directory, job_input.true_to[sandbox])
         for sandbox, directory in sorted(job_input.source.journals.items())
@@ -75,4 +75,4 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
     }
 
 
-CLASS_ANALYTICS = Job("class_analytics", "What did a class find hard, lab by lab and step by step?", run)
+CLASS_ANALYTICS = Job("class_analytics", "Which labs and steps were difficult for a class?", run)

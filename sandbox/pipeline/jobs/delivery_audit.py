@@ -1,4 +1,4 @@
-"""Was every message delivered to every group that wants it, how often, and why more than once?
+"""Job `delivery_audit`: whether every message reached every group that wants it, how often, and why more than once.
 
 Tables (times in ms of the sandbox's clock, `queue` is `broker-a:0`):
 
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from sandbox.pipeline.consumption import deliveries, progress
 from sandbox.pipeline.consumption.entries import entries_of, kept
 from sandbox.pipeline.consumption.order import order_breaks
-from sandbox.pipeline.consumption.stored import copies, stored_messages
+from sandbox.pipeline.consumption.stored_messages import copies, stored_messages
 from sandbox.pipeline.consumption.verdicts import Evidence, messages_of, repeats_of, summary_of, with_origin
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
 from sandbox.pipeline.sealed.sealing import seal_ahead
@@ -38,7 +38,7 @@ COLUMNS = dict.fromkeys((*deliveries.COLUMNS, *progress.COLUMNS))
 
 def run(job_input: Given) -> "Mapping[str, DataFrame]":
     if not job_input.source.stores:
-        raise WrongOption("The audit needs stores: name a sandbox that has a broker, or a store with --store.")
+        raise WrongOption("The audit needs stores. Choose a sandbox with a broker, or a store with --store.")
     evidence = evidence_of(job_input)
     messages = kept(messages_of(evidence), now=False)
     return {
@@ -50,7 +50,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
 
 
 def evidence_of(job_input: Given) -> Evidence:
-    """All facts, read once and kept during the run."""
+    """Read all tables that the verdicts need, once, and keep them during the run."""
     seal_ahead(job_input)
     stored = stored_messages(
         job_input.session, job_input.source, job_input.sealed
@@ -64,5 +64,5 @@ def evidence_of(job_input: Given) -> Evidence:
 
 
 DELIVERY_AUDIT = Job(
-    "delivery_audit", "Was every message given to every group that wants it, how often, and why more than once?", run
+    "delivery_audit", "Was every message delivered to every subscribed group, how often, and why more than once?", run
 )

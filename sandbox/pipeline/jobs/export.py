@@ -1,21 +1,21 @@
-"""The messages of a store as files for other tools: the columns of the store source, in a format of `pipeline.written`.
+"""Job `export`: a store's messages as files for other tools, in a format of `runs.result_files`.
 
-With several stores the first column is the store's name.  `body` and `bodySchema` make bodies columns
-(`sources.bodies`); how many were malformed is counted.  Of Parquet, `partition_by` names columns whose values become
-directories, and with `append` what came since the last export goes beside it (`pipeline.appended`); `iceberg` registers
-the Parquet files as a table (`pipeline.iceberg`).
+The columns are those of the store source.  With several stores the first column is the store's name.  `body` and
+`bodySchema` turn bodies into columns (`sources.bodies`); malformed bodies are counted.  For Parquet, `partition_by`
+names columns whose values become directories, and `append` adds the messages that were stored since the last export
+(`runs.appended_results`); `iceberg` registers the Parquet files as a table (`runs.iceberg`).
 """
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from sandbox.pipeline.appended import OtherResult, before, check_columns, goes_on
-from sandbox.pipeline.iceberg import ICEBERG, check
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
+from sandbox.pipeline.runs.appended_results import OtherResult, before, check_columns, goes_on
+from sandbox.pipeline.runs.iceberg import ICEBERG, check
+from sandbox.pipeline.runs.result_files import FORMATS
 from sandbox.pipeline.sealed.reading import messages
 from sandbox.pipeline.sources.bodies import MALFORMED, OPTIONS, bodies_of, fields_in, with_bodies
 from sandbox.pipeline.sources.option_values import listed
-from sandbox.pipeline.written import FORMATS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -25,16 +25,16 @@ OF_SOURCE = ("topic", "queueId", "failOnDataLoss")
 OF_PARQUET = {"append": ("parquet", ICEBERG), "partition_by": ("parquet",)}
 SINGLE = ("queueOffset", "physicalOffset", "keys", "tagsCode", "bornTimestamp", "storeTimestamp", MALFORMED)
 """Columns that would make a directory for nearly every message."""
-PLAIN = ("string", "boolean", "int", "bigint", "date")  # types of what can be a directory
+PLAIN = ("string", "boolean", "int", "bigint", "date")  # types of columns that can be directories
 
 
 def run(job_input: Given) -> "Mapping[str, DataFrame]":
     if not job_input.source.stores:
-        raise WrongOption("There is no store to export: name one with --store, or a sandbox that has stored something.")
+        raise WrongOption("No store to export. Choose one with --store, or a sandbox with stored messages.")
     kind = job_input.options.get("format") or FORMATS[0]
     for name, kinds in OF_PARQUET.items():
         if job_input.options.get(name) and kind not in kinds:
-            raise WrongOption(f"{name} is of Parquet files: say --format {' or '.join(kinds)}.")
+            raise WrongOption(f"{name} needs Parquet files. Set --format {' or '.join(kinds)}.")
     if kind == ICEBERG:
         check()
     bodies, partition_by = bodies_of(job_input.options), listed(job_input.options, "partition_by")
@@ -52,24 +52,26 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
         check_columns(job_input.out, old.rows.schema, rows.schema)
         if partition_by != list(old.table.partitions or ()):
             raise OtherResult(
-                f"{job_input.out} is partitioned by {', '.join(old.table.partitions or ()) or 'nothing'}: "
-                "say so with partition_by, or name another --out."
+                f"{job_input.out} is partitioned by {', '.join(old.table.partitions or ()) or 'nothing'}. "
+                "Set the same partition_by, or choose another --out."
             )
     return {"messages": rows}
 
 
 def _check_directories(names: list[str], schema: "StructType") -> None:
-    """Raises WrongOption."""
+    """Raise WrongOption if a column of `names` cannot be a partition directory or occurs twice."""
     can = [field.name for field in schema.fields if field.dataType.simpleString() in PLAIN and field.name not in SINGLE]
     if wrong := [name for name in names if name not in can]:
-        raise WrongOption(f"{wrong[0]} cannot be a directory: choose for partition_by of {', '.join(can)}.")
+        raise WrongOption(
+            f"{wrong[0]} cannot be a partition directory. Columns for partition_by are: {', '.join(can)}."
+        )
     if len(set(names)) != len(names):
-        raise WrongOption("partition_by names a column twice.")
+        raise WrongOption("partition_by has a column more than once.")
 
 
 EXPORT = Job(
     "export",
-    "Which messages does a store hold?",
+    "Which messages are in a store?",
     run,
     ("format", *OF_SOURCE, *OPTIONS, *OF_PARQUET),
     formats=(*FORMATS, ICEBERG),

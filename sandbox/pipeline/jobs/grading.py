@@ -1,6 +1,6 @@
-"""Every attempt at a lab, graded again from the journal by the function that graded it live, and where the two differ.
+"""Job `grading`: every lab attempt graded again from the journal, and the differences from the live grades.
 
-Tables:
+The function is the one that graded live.  Tables:
 
     attempts      sandbox, lab, attempt, began_seq, events, exam, met, steps, score, finished, hints, mistakes, phase,
                   said, digest
@@ -12,18 +12,18 @@ Tables:
                   without a step it is about the end of the lab, and null is what is missing
     unread        sandbox, why: journals that are no journals, or are damaged
 
-`met` of `steps` are done; `given` is the prediction, sealed until the step was met, and `truth` what it was; `rests_on`
-are numbers of entries.  `digest` is the SHA-256 of the attempt's lines up to the receipt, for an attempt its last one.
-`at_ms` is of the sandbox's clock; `took_ms` how long the sandbox was awake since the step was opened.
+`met` of `steps` are done; `given` is the prediction, sealed until the step was met, and `truth` what it was;
+`rests_on` are numbers of entries.  `digest` is the SHA-256 of the attempt's lines up to the receipt, for an attempt
+its last one.  `at_ms` is of the sandbox's clock; `took_ms` how long the sandbox was awake since the step was opened.
 Sentences are English.  Labs that this release does not know are left out.
 """
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from sandbox.pipeline.graded import Piece, Rows, graded, tables_of
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
-from sandbox.pipeline.spread import spread
+from sandbox.pipeline.journal_grades import Piece, Rows, graded, tables_of
+from sandbox.pipeline.spark.parallel_work import spread
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def run(job_input: Given) -> "Mapping[str, DataFrame]":
     if not job_input.source.journals:
-        raise WrongOption("Labs are graded from journals, and a store has none: name a sandbox with --sandbox.")
+        raise WrongOption("Grading needs a journal, and a store has none. Choose a sandbox with --sandbox.")
     pieces = [
         Piece(sandbox, directory, job_input.true_to[sandbox])
         for sandbox, directory in sorted(job_input.source.journals.items())
@@ -40,4 +40,4 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
     return tables_of(job_input.session, Rows.joined(spread(job_input.session, pieces, graded)))
 
 
-GRADING = Job("grading", "What is every attempt at a lab worth, and was it graded so?", run)
+GRADING = Job("grading", "Which score does every lab attempt have, and does it equal the recorded score?", run)

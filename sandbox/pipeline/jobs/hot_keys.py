@@ -1,9 +1,9 @@
-"""How unevenly are messages spread over the queues of a topic, and over its keys?
+"""Job `hot_keys`: the distribution of messages over the queues of a topic and over its keys.
 
-`queues` and `keys` count exactly; of each topic the `top` most frequent keys are listed.  `approximate` is the count of
-a sketch of fixed size, null where it does not list the key: a comparison for topics with too many keys to count.  In
-`skew`, `keys` is the exact number of different keys, `keys_approximate` that of HyperLogLog++, and `largest_share` the
-share of the fullest queue.
+`queues` and `keys` count exactly; of each topic the `top` most frequent keys are listed.  `approximate` is the count
+of a sketch of fixed size, null where it does not list the key: a comparison for topics with too many keys to count.
+In `skew`, `keys` is the exact number of different keys, `keys_approximate` that of HyperLogLog++, and
+`largest_share` the share of the fullest queue.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
     from pyspark.sql import functions as f
 
     if not job_input.source.stores:
-        raise WrongOption("There is no store to count in: no broker of this sandbox has stored anything yet.")
+        raise WrongOption("No store to read: no broker of this sandbox has stored a message yet.")
     top = _top(job_input.options.get("top"))
     in_queues = _read(job_input, "topic,queueId").withColumn(
         "queue", f.concat_ws(":", f.element_at(f.split(STORE, "/"), -1), "queueId")
@@ -69,7 +69,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
 
 
 def _read(job_input: Given, columns: str) -> "DataFrame":
-    """Messages of all stores with a column `sandbox`."""
+    """Return the messages of all stores (of one topic, if the option names it) with a column `sandbox`."""
     from pyspark.sql import functions as f
 
     topic = job_input.options.get("topic")
@@ -102,8 +102,8 @@ def _top(text: str | None) -> int:
     if text is None:
         return TOP
     if not (text.isascii() and text.isdigit() and 0 < int(text) <= MAX_TOP):
-        raise WrongOption(f"--option top is a number from 1 to {MAX_TOP}, not {text}.")
+        raise WrongOption(f"--option top must be a number from 1 to {MAX_TOP}, not {text}.")
     return int(text)
 
 
-HOT_KEYS = Job("hot_keys", "How evenly are messages spread over queues and keys?", run, ("topic", "top"))
+HOT_KEYS = Job("hot_keys", "How evenly are messages distributed over queues and keys?", run, ("topic", "top"))

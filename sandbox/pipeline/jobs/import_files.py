@@ -1,9 +1,9 @@
-"""Sends the rows of files to a topic of a running broker: what `export` wrote, or what any other tool did.
+"""Job `import`: the rows of files, written by `export` or by another tool, sent to a topic of a running broker.
 
-`path` is a file or a directory of them, `names` the name servers, `topic` where all rows go (without it: where each
-row's column `topic` says).  A row's `body`, `keys`, `tags` and `properties` are the columns of these names, or those
-the options `body`, `keys`, `tags` and `properties` name instead.  In NDJSON and CSV a body is base64, as `export`
-writes it, or with `body_as=text` plain text; in CSV, properties are JSON.
+`path` is a file or a directory of them, `names` the name servers, `topic` where all rows go (without it: the topic
+in each row's column `topic`).  A row's `body`, `keys`, `tags` and `properties` are the columns of these names, or
+those the options `body`, `keys`, `tags` and `properties` name instead.  In NDJSON and CSV a body is base64, as
+`export` writes it, or with `body_as=text` plain text; in CSV, properties are JSON.
 
 All rows are read before the first is sent: an invalid one ends the run with its file and number, and nothing was
 sent.  A later failure leaves a part sent, and names the `run` with which the rest can be sent without duplicates.
@@ -20,7 +20,7 @@ import orjson
 
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption, one_of
-from sandbox.pipeline.written import FORMATS
+from sandbox.pipeline.runs.result_files import FORMATS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -34,7 +34,7 @@ CELL_BYTES = 16 * 1024 * 1024  # more than a broker takes
 
 
 class ImportStopped(SandboxError):
-    """Some rows may be in the topic and others not; the sentence says how to continue."""
+    """Error: some rows may be in the topic and others not; the sentence says how to continue."""
 
 
 def run(job_input: Given) -> "Mapping[str, DataFrame]":
@@ -49,7 +49,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
     table = _read(job_input, kind, path, names)
     if names["body"] not in table.columns:
         raise WrongOption(
-            f"{path} has no column {names['body']}, which would be the body. Columns are: "
+            f"{path} has no column {names['body']} for the body. Columns are: "
             f"{', '.join(column for column in table.columns if column != BAD)}."
         )
     rows = _rows(table, kind, names, one_of(options, "body_as", BODIES))
@@ -66,11 +66,11 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
             **sink
         ).mode("append").save()
     except Exception as error:
-        from sandbox.pipeline.sentences import sentence_of
+        from sandbox.pipeline.runs.error_sentences import sentence_of
 
         raise ImportStopped(
-            f"{sentence_of(error)} Some rows may have been sent before; with --option run={sink['run']} "
-            "the same import sends the others only."
+            f"{sentence_of(error)} Some rows may have been sent. With --option run={sink['run']} "
+            "the same import sends only the others."
         ) from error
     sent = [(str(path), topic, sink["run"], int(observation.get["rows"]))]
     return {"sent": job_input.session.createDataFrame(sent, SENT)}
@@ -78,15 +78,18 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
 
 def _path(text: str | None) -> Path:
     if not text:
-        raise WrongOption("Name what to send: --option path=FILE, or a directory of files.")
+        raise WrongOption("Choose the rows to send: --option path=FILE, or a directory of files.")
     path = Path(text).absolute()
     if not path.exists():
-        raise WrongOption(f"There is no file {path}.")
+        raise WrongOption(f"No file {path}.")
     return path
 
 
 def _read(job_input: Given, kind: str, path: Path, names: Mapping[str, str]) -> "DataFrame":
-    """Read a file of this kind; tables of text formats get a column `BAD`."""
+    """Return the rows of a file or directory of this kind.
+
+    Tables of text formats get a column `BAD` with unreadable text.
+    """
     reader = job_input.session.read.option("columnNameOfCorruptRecord", BAD)
     if kind == "parquet":
         return job_input.session.read.parquet(str(path))
@@ -100,7 +103,7 @@ def _read(job_input: Given, kind: str, path: Path, names: Mapping[str, str]) -> 
 
 
 def _rows(table: "DataFrame", kind: str, names: Mapping[str, str], body_as: str) -> "DataFrame":
-    """Columns of a message, `_file`, and `_why`: the error of an invalid row."""
+    """Return the columns of a message, `_file`, and `_why`: the error of an invalid row, else null."""
     from pyspark.sql import functions as f
 
     types = {field.name: field.dataType.simpleString() for field in table.schema.fields}
@@ -133,20 +136,23 @@ def _rows(table: "DataFrame", kind: str, names: Mapping[str, str], body_as: str)
 
 
 def _local(address: str) -> Path:
-    """The path of a file URL, as Spark names files."""
+    """Return the path of an address in Spark's form, which is a file URL or a plain path."""
     parsed = urlparse(address)
     return Path(unquote(parsed.path)) if parsed.scheme == "file" else Path(address)
 
 
 def _first_bad(kind: str, path: Path, names: Mapping[str, str], body_as: str) -> str:
-    """The first invalid row: Spark knows the file, the row number is counted here."""
+    """Return the sentence about the first invalid row.
+
+    Spark reports only its file, so this process counts the rows.
+    """
     whys = ((number, _why(row, kind, names, body_as)) for number, row in enumerate(_plain_rows(kind, path), 1))
     problem = next((f"Row {number} of {path}: {reason}" for number, reason in whys if reason is not None), None)
     return f"{problem or f'A row of {path} cannot be read'}. Nothing was sent."
 
 
 def _plain_rows(kind: str, path: Path) -> Iterator[Any]:
-    """None for an invalid row."""
+    """Yield the rows of a file as plain values, without Spark; None for a line that is not JSON."""
     if kind == "parquet":
         import pyarrow.parquet
 
@@ -168,23 +174,23 @@ def _plain_rows(kind: str, path: Path) -> Iterator[Any]:
 
 
 def _why(row: Any, kind: str, names: Mapping[str, str], body_as: str) -> str | None:
-    """Its error; None: none that can be found without Spark."""
+    """Return the error of a row, or None if the row has none that can be found without Spark."""
     if not isinstance(row, dict):
-        return "it has not as many columns as the header" if kind == "csv" else "it is no JSON object"
+        return "its number of columns differs from the header" if kind == "csv" else "it is not a JSON object"
     body, pairs = row.get(names["body"]), row.get(names["properties"])
     if body is None:
-        return f"it has no {names['body']}, which would be the body"
+        return f"it has no {names['body']} for the body"
     if not body:
-        return f"{names['body']} is empty, and no broker takes a message without a body"
+        return f"{names['body']} is empty, and brokers refuse a message without a body"
     if kind != "parquet" and body_as == "base64" and not _is_base64(body):
-        return f"{names['body']} is no base64; say --option body_as=text if it is the body itself"
+        return f"{names['body']} is not base64; set --option body_as=text for plain text"
     if isinstance(pairs, str):
         try:
             pairs = orjson.loads(pairs)
         except orjson.JSONDecodeError:
             pairs = ""
     if pairs is not None and not isinstance(pairs, dict) and kind != "parquet":
-        return f"{names['properties']} is no JSON object of names and values"
+        return f"{names['properties']} is not a JSON object of names and values"
     return None
 
 

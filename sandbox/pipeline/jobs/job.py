@@ -2,24 +2,25 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
 class Source(NamedTuple):
-    """Store roots by display name (`broker-a`), and journal directories by their sandbox; all directories."""
+    """The input directories: store roots by display name (`broker-a`), and journal directories by sandbox."""
 
     stores: dict[str, Path]
     journals: dict[str, Path]
 
 
 class Given(NamedTuple):
-    """Input of one run: `options` are the job's own, as texts; `true_to`: the last entry of each journal to read.
+    """Input of one run.
 
-    `is_to_end` returns True once the run is to end; only a job that follows must call it.
-    `sealed`: the directory of sealed log files by store; what is in none is read from the store.
+    `options`: the job's own, as texts.  `true_to`: by sandbox, the last journal entry to read.  `is_to_end` returns
+    True once the run is to end; only a job that follows must call it.  `sealed`: the directories of sealed log files
+    by store; files that are not sealed are read from the store.
     """
 
     session: "SparkSession"
@@ -33,10 +34,10 @@ class Given(NamedTuple):
 
 
 class Job(NamedTuple):
-    """`run` returns tables by name, which the caller writes and counts.
+    """A job of the pipeline: its name, function and options.
 
-    `publishes`: it returns none, and stores its result itself, batch by batch.  `formats` of the files that its option
-    `format` may ask for, the default first.
+    `run` returns tables by name, which the caller writes and counts.  A job with `publishes` returns no table and
+    stores its result itself, batch by batch.  `formats`: values of its option `format`, the default first.
     """
 
     name: str
@@ -48,12 +49,12 @@ class Job(NamedTuple):
 
 
 class WrongOption(ValueError):
-    """An invalid option; the sentence names valid ones."""
+    """Error: an option is invalid; the sentence names valid ones."""
 
 
-def one_of(options: Mapping[str, Any], name: str, allowed: tuple[str, ...]) -> str:
-    """Raises WrongOption."""
+def one_of(options: Mapping[str, object], name: str, allowed: tuple[str, ...]) -> str:
+    """Return the value of option `name`, by default the first of `allowed`.  Raises WrongOption for any other value."""
     value = str(options.get(name) or allowed[0])
     if value not in allowed:
-        raise WrongOption(f"--{name} {value} is not known here: choose {', '.join(allowed)}.")
+        raise WrongOption(f"Unknown value --{name} {value}. Choose {', '.join(allowed)}.")
     return value

@@ -1,12 +1,13 @@
-"""The lag of each group, second by second.
+"""Job `lag_history`: the lag of each group, second by second.
 
-Tables `seconds`, `tens` (10 s) and `fives` (5 min), one row for every group, queue and finished interval of
-the sandbox's own time: sandbox, group, topic, queue, from_ms; produced (messages stored meanwhile), consumed (committed
-meanwhile); and at its end lag (messages stored and not committed, as the Board counts) and lag_ms (how long the oldest
-of them had waited).  Null is unknown, never zero (`lag.fold` has the rules).
+Tables `seconds`, `tens` (10 s) and `fives` (5 min), one row for every group, queue and finished interval of the
+sandbox's own time: sandbox, group, topic, queue, from_ms; produced (messages stored in the interval), consumed
+(committed in it), lag (messages stored and not committed at its end, as the Board counts) and lag_ms (the wait of
+the oldest of them).  Null is unknown, never zero (`lag.fold` has the rules).
 
-A stream: it continues at its checkpoint and ends when all is read; with `follow` it stays, and reads new entries every
-second.  Every row is in the result once, however often it was killed (`lag.result_store`).
+The job is a stream: it continues at its checkpoint and ends when all entries are read.  With `follow` it continues
+and reads new entries every second.  Every row is in the result once, however often the job was killed
+(`lag.result_store`).
 """
 
 from collections.abc import Mapping
@@ -14,11 +15,11 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from sandbox.pipeline.carried import carried
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption, one_of
 from sandbox.pipeline.lag import result_store
 from sandbox.pipeline.lag.batches import take
 from sandbox.pipeline.lag.fold import WANTED
+from sandbox.pipeline.spark.batch_function import carried
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -33,7 +34,7 @@ LOOK_EVERY_S = 1
 
 def run(job_input: Given) -> "Mapping[str, DataFrame]":
     if not job_input.source.journals:
-        raise WrongOption("Lag is told by journals, and a store has none: name a sandbox with --sandbox.")
+        raise WrongOption("Lag is computed from a journal, and a store has none. Choose a sandbox with --sandbox.")
     follows = one_of(job_input.options, "follow", ("false", "true")) == "true"
     checkpoint = job_input.out / "checkpoint"
     result_store.begin_again_if_torn(job_input.out, checkpoint)
@@ -66,7 +67,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
 
 
 def _stay(writer: "DataStreamWriter", job_input: Given) -> None:
-    """Wait until all is read, or it is to end.  Raises the stream's error."""
+    """Start the stream and wait until all entries are read or the run is to end.  Raises the stream's error."""
     query = writer.start()
     while not query.awaitTermination(LOOK_EVERY_S):
         if job_input.is_to_end():

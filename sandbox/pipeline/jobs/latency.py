@@ -1,18 +1,18 @@
-"""How long do messages take from creation to the store, to a listener, and to a committed offset?
+"""Job `latency`: the time of messages from creation to the store, to a listener, and to a committed offset.
 
     percentiles   sandbox, group, topic, stage, count, p50_ms, p90_ms, p99_ms, max_ms
 
 Stages: `born_to_stored` (of the topic, so `group` is null; two machines' clocks, so it may be negative),
-`stored_to_delivered` (to the start of the first listener's call), `delivered_to_committed` (to the first commit of the
-group beyond it, by its members only), `born_to_committed`.  Copies made for a retry are not counted, and for a store
-alone only the first stage is known.  Percentiles are exact up to 10 000 values.
+`stored_to_delivered` (to the start of the first listener's call), `delivered_to_committed` (to the first commit of
+the group beyond it, by its members only), `born_to_committed`.  Copies made for a retry are not counted, and for a
+store alone only the first stage is known.  Percentiles are exact up to 10 000 values.
 """
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from sandbox.pipeline.consumption.entries import entries_of, kept
-from sandbox.pipeline.consumption.stored import PLACE, QUEUE, stored_messages
+from sandbox.pipeline.consumption.stored_messages import PLACE, QUEUE, stored_messages
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
 from sandbox.pipeline.sealed.sealing import seal_ahead
 
@@ -28,7 +28,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
     from pyspark.sql import functions as f
 
     if not job_input.source.stores:
-        raise WrongOption("Latency needs stores: name a sandbox that has a broker, or a store with --store.")
+        raise WrongOption("Latency needs stores. Choose a sandbox with a broker, or a store with --store.")
     seal_ahead(job_input)
     stored = stored_messages(
         job_input.session, job_input.source, job_input.sealed
@@ -76,7 +76,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
 
 
 def delivered_first(heard: "DataFrame") -> "DataFrame":
-    """group, PLACE, `delivered_ms`."""
+    """Return the start of the first listener call for each message: group, PLACE, `delivered_ms`."""
     from pyspark.sql import functions as f
 
     calls = heard.where("event = 'MessagesConsumed'").select(
@@ -86,9 +86,10 @@ def delivered_first(heard: "DataFrame") -> "DataFrame":
 
 
 def committed_first(messages: "DataFrame", heard: "DataFrame") -> "DataFrame":
-    """Add `committed_ms`: the earliest commit beyond each message; null if none came after its delivery.
+    """Return the messages with `committed_ms`: the earliest commit beyond each message, or null.
 
-    One sweep from the end of each queue: a commit of offset n covers everything below n.
+    It is null if no commit came after the message's delivery.  The query makes one sweep from the end of each queue:
+    a commit of offset n covers everything below n.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as f

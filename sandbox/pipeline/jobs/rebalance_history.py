@@ -1,4 +1,4 @@
-"""Queue moves between members, conflicting ownership, members without queues, waits for locks.
+"""Job `rebalance_history`: queue moves between members, conflicting ownership, idle members and waits for locks.
 
 Tables (times in ms of the sandbox's clock, `queue` is `broker-a:0`):
 
@@ -7,13 +7,13 @@ Tables (times in ms of the sandbox's clock, `queue` is `broker-a:0`):
     idle            sandbox, group, member, from_ms, to_ms
     lock_waits      sandbox, group, topic, queue, member, from_ms, to_ms
 
-A move is a queue taken: `why` is the end of the ownership before (the reason of its QueueDropped, or crashed), `first`
-where there was none, `overlap` where it had not ended.  A disagreement is an interval in which several members owned a
-queue by their last rebalance, or, with no `members`, none while some were running; rebalances of external members are
-not in the journal, so for their groups only the former is known.  Broadcasting groups have no moves and no
-disagreements.  A member is a client id: two processes with one id are one here, and a queue that both take is an
-`overlap`.  A member is idle while it runs without a queue (except the retry topic's).  A wait for a lock ends when the
-member gets it, or with the last refusal.
+A move is a queue taken: `why` is the end of the ownership before (the reason of its QueueDropped, or crashed),
+`first` where there was none, `overlap` where it had not ended.  A disagreement is an interval in which several
+members owned a queue by their last rebalance, or, with no `members`, none while some were running; rebalances of
+external members are not in the journal, so for their groups only the former is known.  Broadcasting groups have no
+moves and no disagreements.  A member is a client id: two processes with one id are one here, and a queue that both
+take is an `overlap`.  A member is idle while it runs without a queue (except the retry topic's).  A wait for a lock
+ends when the member gets it, or with the last refusal.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
     from pyspark.sql import functions as f
 
     if not job_input.source.journals:
-        raise WrongOption("The history of rebalances is in the journal: name a sandbox.")
+        raise WrongOption("The rebalance history is computed from a journal. Choose a sandbox with --sandbox.")
     heard = kept(entries_of(job_input, *HEARD, columns=COLUMNS))
     states = heard.where("event = 'MemberStateChanged'")
     broadcasting = kept(
@@ -106,7 +106,7 @@ def moves(heard: "DataFrame", states: "DataFrame") -> "DataFrame":
 
 
 def external_groups(heard: "DataFrame", states: "DataFrame") -> "DataFrame":
-    """sandbox, group: groups with a member of another process, now or before."""
+    """Return the groups that have or had a member of another process: sandbox, group."""
     return (
         heard.where("event = 'MemberJoined'")
         .select("sandbox", "group", "client_id")
@@ -150,7 +150,11 @@ def disagreements(held: "DataFrame", alive: "DataFrame", unheard: "DataFrame") -
 
 
 def idle(held: "DataFrame", alive: "DataFrame") -> "DataFrame":
-    """Its run time counts as one interval and each of its queues as another: with one open, it has no queue."""
+    """Return the intervals in which a running member had no queue: sandbox, group, member, from_ms, to_ms.
+
+    The run time of a member counts as one interval and each of its queues as another: where one is open, the member
+    has no queue.
+    """
     from pyspark.sql import functions as f
 
     member = ["sandbox", "group", "client_id"]

@@ -1,19 +1,19 @@
-"""Writes each rolled log file of stores as a Parquet file beside them, once; jobs then read that instead of the log.
+"""Job `seal`: each rolled log file of a store written once as a Parquet file, which jobs then read instead.
 
     sealed    store, log (name of the file), rows, bytes (of the Parquet file), state, why
     iceberg   store, catalog (path of its file), rows, files, snapshot (its id); where a table of them is kept
 
-States: `sealed` (now), `kept` (was, and still is), `left` (the broker still writes to it, or its queues begin or end in
-it), `refused` (the audit finds something in it, or it cannot be written: it is read as before, and `why` says so),
-`dropped` (retention took its log file).  Of a closed store the last file is sealed too.  `format` = `iceberg` begins an
-Iceberg table of the sealed files (`pipeline.sealed.table`).
+States: `sealed` (now), `kept` (was, and still is), `left` (the broker still writes to it, or its queues begin or end
+in it), `refused` (the audit finds something in it, or it cannot be written: it is read as before, and `why` says
+so), `dropped` (retention took its log file).  Of a closed store the last file is sealed too.  `format` = `iceberg`
+begins an Iceberg table of the sealed files (`pipeline.sealed.table`).
 """
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from sandbox.pipeline.iceberg import ICEBERG, check
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption, one_of
+from sandbox.pipeline.runs.iceberg import ICEBERG, check
 from sandbox.pipeline.sealed import table
 from sandbox.pipeline.sealed.sealing import seal_stores
 from sandbox.pipeline.sources.store_options import store_at
@@ -29,9 +29,9 @@ FORMATS = ("parquet", ICEBERG)
 def run(job_input: Given) -> "Mapping[str, DataFrame]":
     is_tabled = one_of(job_input.options, "format", FORMATS) == ICEBERG
     if not job_input.source.stores:
-        raise WrongOption("There is no store to seal: name one with --store, or a sandbox that has stored something.")
+        raise WrongOption("No store to seal. Choose one with --store, or a sandbox with stored messages.")
     if missing := sorted(set(job_input.source.stores) - set(job_input.sealed)):
-        raise WrongOption(f"It is not said where the sealed files of {missing[0]} go: name a directory with --sealed.")
+        raise WrongOption(f"The directory for sealed files of {missing[0]} is not set. Choose one with --sealed.")
     if is_tabled:
         check()
     stores = {name: store_at(path) for name, path in job_input.source.stores.items()}
@@ -51,4 +51,4 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
     return made
 
 
-SEAL = Job("seal", "Which log files will never change again, and are Parquet files from now on?", run, ("format",))
+SEAL = Job("seal", "Which log files are complete, and where are their Parquet copies?", run, ("format",))

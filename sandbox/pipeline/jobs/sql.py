@@ -1,7 +1,7 @@
-"""One query over messages, journals and the last results: `result` is what it selects.
+"""Job `sql`: one query over messages, journals and the last results; the table `result` has its rows.
 
-`query` is one SELECT (`pipeline.read_only`); which tables there are is in `pipeline.views`.  `results` is JSON,
-directory by job, filled in by the command.
+`query` is one SELECT (`pipeline.sql.read_only`).  `pipeline.sql.views` defines the tables.  `results` is JSON,
+directories by job; the command fills it in.
 """
 
 from collections.abc import Mapping
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import orjson
 
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
-from sandbox.pipeline.narrowing import options_of
-from sandbox.pipeline.read_only import QueryRefused, asked_of, check_resolved
 from sandbox.pipeline.sources.bodies import OPTIONS
-from sandbox.pipeline.spark_says import of_spark
-from sandbox.pipeline.views import made, named, views_of
+from sandbox.pipeline.spark.error_text import of_spark
+from sandbox.pipeline.sql.pushed_filters import options_of
+from sandbox.pipeline.sql.read_only import QueryRefused, asked_of, check_resolved
+from sandbox.pipeline.sql.views import made, named, views_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,7 +35,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
     )
     asked = asked_of(job_input.session, query)
     if unknown := sorted(asked.tables - asked.named - views.keys()):
-        raise QueryRefused(f"There is no table {unknown[0]}. Tables are: {named(views)}.")
+        raise QueryRefused(f"No table {unknown[0]}. Tables are: {named(views)}.")
     try:
         with made(job_input, views, asked):
             rows = job_input.session.sql(query)
@@ -53,7 +53,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
 
 SQL = Job(
     "sql",
-    "What does a query select from messages, events and results?",
+    "Which rows does a query select from messages, events and results?",
     run,
     ("query", "results", "format", *OPTIONS),
     formats=FORMATS,

@@ -1,21 +1,21 @@
-"""Verifies stores: queues and index against the log, and the checksums of bodies.
+"""Job `store_audit`: queues and index of stores verified against the log, and the checksums of bodies.
 
-Queues and index are derived from the log again and compared byte for byte.  A store in use, with
-retention, or after a crash gives no finding for that; `checked` has the counts of what was read, and the range of the
-log.  The work is distributed twice: files of the log first, then files of queues and index, which need the lost parts
-of the log.  The rules are those of `mqstore verify` (`sandbox.store.findings`, `verify_around`, `index_cover`,
-`index_head`), and so is what makes a store unsound: a finding that is an error.
+The job derives queues and index from the log again and compares them byte for byte.  That a store is in use, has
+retention or crashed gives no finding.  `checked` has the counts of items read, and the range of the log.  The work
+is distributed twice: files of the log first, then files of queues and index, which need the lost parts of the log.
+The rules are those of `mqstore verify` (`sandbox.store.findings`, `verify_around`, `index_cover`, `index_head`); a
+store is unsound if a finding is an error.
 """
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sandbox.pipeline.audit.found import Part
-from sandbox.pipeline.audit.plan import Piece, derived_pieces, log_pieces, places_of
-from sandbox.pipeline.audit.verdict import Verdict, lost_of, verdict_of
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
 from sandbox.pipeline.sources.store_options import store_at
-from sandbox.pipeline.spread import spread
+from sandbox.pipeline.spark.parallel_work import spread
+from sandbox.pipeline.store_audit.piece_results import Part
+from sandbox.pipeline.store_audit.plan import Piece, derived_pieces, log_pieces, places_of
+from sandbox.pipeline.store_audit.verdict import Verdict, lost_of, verdict_of
 from sandbox.store.config import parse_delay_levels
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ DELAY_LEVELS, INDEX_SLOTS = "delay_levels", "index_slots"
 
 def run(job_input: Given) -> "Mapping[str, DataFrame]":
     if not job_input.source.stores:
-        raise WrongOption("There is no store to audit: no broker of this sandbox has stored anything yet.")
+        raise WrongOption("No store to audit: no broker of this sandbox has stored a message yet.")
     stores = {name: store_at(path) for name, path in job_input.source.stores.items()}
     places = places_of(stores, _levels(job_input.options.get(DELAY_LEVELS)), _slots(job_input.options.get(INDEX_SLOTS)))
     first = spread(job_input.session, log_pieces(places), _run)
@@ -55,7 +55,7 @@ def _run(piece: Piece) -> Part:
 
 
 def findings_of(verdict: Verdict) -> list[tuple[Any, ...]]:
-    """Rows of `findings`."""
+    """Return the rows of the table `findings` for one store."""
     sandbox, broker = sandbox_of(verdict.store), verdict.store.rpartition("/")[2]
     return [
         (
@@ -75,7 +75,10 @@ def findings_of(verdict: Verdict) -> list[tuple[Any, ...]]:
 
 
 def sandbox_of(store: str) -> str:
-    """`payments-1` of `payments-1/broker-a`; a single directory is its own."""
+    """Return the sandbox of a store: `payments-1` of `payments-1/broker-a`.
+
+    A name without a slash is returned as it is.
+    """
     return store.partition("/")[0]
 
 
@@ -83,15 +86,21 @@ def _levels(text: str | None) -> tuple[int, ...] | None:
     try:
         return parse_delay_levels(text) if text else None
     except ValueError as error:
-        raise WrongOption(f"--option {DELAY_LEVELS} is as a broker's messageDelayLevel, 1s 5s 10s: {error}.") from None
+        raise WrongOption(
+            f"--option {DELAY_LEVELS} must be a broker's messageDelayLevel, such as 1s 5s 10s: {error}."
+        ) from None
 
 
 def _slots(text: str | None) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise WrongOption(f"--option {INDEX_SLOTS} is a number of slots, as a broker's maxHashSlotNum, not {text}.")
+        raise WrongOption(
+            f"--option {INDEX_SLOTS} must be a number of slots, as a broker's maxHashSlotNum, not {text}."
+        )
     return int(text)
 
 
-STORE_AUDIT = Job("store_audit", "Does a store agree with itself?", run, (DELAY_LEVELS, INDEX_SLOTS))
+STORE_AUDIT = Job(
+    "store_audit", "Are commit log, consume queues and index of a store consistent?", run, (DELAY_LEVELS, INDEX_SLOTS)
+)

@@ -1,1 +1,1 @@
-"""The lag of groups, second by second, computed from a journal's entries: plain Python, no Spark."""
+"""The lag of groups, second by second, computed from a journal's entries in plain Python without Spark."""

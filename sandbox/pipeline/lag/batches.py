@@ -1,4 +1,4 @@
-"""One batch of the stream: new entries of each sandbox folded with its saved state, one sandbox per task."""
+"""One batch of the stream: new entries of each sandbox applied to its saved state, one sandbox per task."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sandbox.pipeline.lag import result_store, saved
+from sandbox.pipeline.lag import fold_json, result_store
 from sandbox.pipeline.lag.fold import Fold, JournalLine
 from sandbox.pipeline.lag.result_store import STATE, Place
 from sandbox.pipeline.lag.rows import COLUMNS, WIDTHS_MS
@@ -30,7 +30,7 @@ STATES_DDL = "sandbox STRING, true_to BIGINT, state BINARY"
 
 
 def take(entries: "DataFrame", batch: int, *, out: str, checkpoint: str, run: str, source: dict[str, Any]) -> None:
-    """The stream's next batch is added to the result at `out`, unless it was added before."""
+    """Add the stream's next batch to the result at `out`, unless it was added before."""
     stream = result_store.checkpoint_of(Path(checkpoint))
     assert stream is not None, "Spark writes it before the first batch"
     position = Place(stream, batch)
@@ -58,21 +58,21 @@ def take(entries: "DataFrame", batch: int, *, out: str, checkpoint: str, run: st
 
 
 def folded(entries: pa.Table, states: pa.Table) -> pa.Table:
-    """One sandbox: its rows of all tables, and one with its saved state."""
+    """Return the new rows of one sandbox, for all tables, and one row with its saved state."""
     if entries.num_rows == 0:
         return _with_nulls(states, STATE)
-    fold = saved.load(states.column(STATE)[0].as_py()) if states.num_rows else Fold()
+    fold = fold_json.load(states.column(STATE)[0].as_py()) if states.num_rows else Fold()
     entries = entries.sort_by("seq")
     columns = [entries.column(name).to_pylist() for name in ("seq", "at_ms", "event", "fields")]
     fold.take(map(JournalLine, *columns))
     sandbox = entries.column("sandbox")[0].as_py()
     parts = [_rows(sandbox, name, fold) for name in TABLES]
-    state = pa.table([[sandbox], [fold.true_to], [saved.dump(fold)]], schema=STATES)
+    state = pa.table([[sandbox], [fold.true_to], [fold_json.dump(fold)]], schema=STATES)
     return pa.concat_tables([*parts, _with_nulls(state, STATE)])
 
 
 def rows_of(made: pa.Table, name: str, columns: list[str]) -> pa.Table:
-    """One of the tables, in order."""
+    """Return the rows of one table, sorted."""
     rows = made.filter(pc.equal(made.column("table"), name)).select(columns)
     return rows if name == STATE else rows.sort_by([(column, "ascending") for column in COLUMNS[:5]])
 
@@ -86,7 +86,7 @@ def _rows(sandbox: str, name: str, fold: Fold) -> pa.Table:
 
 
 def _with_nulls(table: pa.Table, name: str) -> pa.Table:
-    """Return the table with null columns for the missing ones, and its name in the column `table`."""
+    """Return the table with the columns of `BOTH`: null columns for missing ones, and `name` in the column `table`."""
     count = table.num_rows
     arrays = [
         pa.array([name] * count, pa.string())

@@ -1,12 +1,13 @@
-"""From entries of one journal, in order, to rows: one for every group, queue and second, also without changes.
+"""The computation of lag rows from the entries of one journal, in order: a row per group, queue and second.
 
-A second is emitted when no entry of it can come any more.  Seqs rise with time, so that is when everything in it is
-*proven*: the valve holds back flow events (`FlowSkipped` comes afterwards and names them), and a written flow event, a
-`FlowSkipped` or a keyframe shows that nothing older is held back.  Facts wait until then.  This is the watermark: each
-sandbox has its own, as it has its own clock.
+A second without changes has rows too.  A second is emitted when no entry of it can come any more.  Sequence numbers
+rise with time, so that is when everything in it is *proven*.  The valve holds back flow events, and `FlowSkipped`
+comes afterwards and names them.  A written flow event, a `FlowSkipped` or a keyframe shows that nothing older is
+held back.  Facts wait until then.  This is the watermark: each sandbox has its own, as it has its own clock.
 
-Unknown, never zero: what `FlowSkipped` covers, what a crash or a full journal lost (seqs are missing), what a killed
-broker has kept.  A keyframe, or the next commit and the next message, make it known again.
+Values are unknown, never zero, where `FlowSkipped` covers them, where a crash or a full journal lost entries
+(sequence numbers are missing), and where a killed broker keeps them.  A keyframe, or the next commit and the next
+message, make them known again.
 """
 
 from collections.abc import Callable, Iterable
@@ -38,11 +39,11 @@ from sandbox.pipeline.lag.rows import SECOND_MS, WIDTHS_MS, Figures, Row
 CARRY_AT_MOST_MS = 3_600_000
 """Brokers write every 30 s that they run: a journal without entries for longer was of a stopped sandbox."""
 
-_Apply = Callable[["Fold", dict[str, Any], int], None]
+_Apply = Callable[["Fold", dict[str, object], int], None]
 
 
 class JournalLine(NamedTuple):
-    """An entry of the journal source; `line`: only for events in `WANTED`."""
+    """An entry of the journal source; `line` (its fields as JSON) is set only for events in `WANTED`."""
 
     seq: int
     at_ms: int
@@ -51,7 +52,7 @@ class JournalLine(NamedTuple):
 
 
 class Held(NamedTuple):
-    """An entry that waits until it is proven."""
+    """An entry that waits until its second is proven."""
 
     at_ms: int
     event: str
@@ -59,7 +60,7 @@ class Held(NamedTuple):
 
 
 class Fold:
-    """The fold of one journal.
+    """The computation over one journal.
 
     Call `take` with entries in order, then read `rows`, the emitted rows by table.  Empty them and continue.
     """
@@ -102,7 +103,10 @@ class Fold:
             self.state.lose_all()
 
     def _prove(self, at_ms: int, *, is_blind: bool = False) -> None:
-        """All waiting entries are complete, except for entries held back or lost meanwhile."""
+        """Apply all waiting entries: up to `at_ms` none can be missing, except those held back or lost.
+
+        `is_blind`: entries since `proven_ms` are lost.
+        """
         held, self.held = self.held, []
         last = held[-1] if held else None
         skipped = last.fields if last is not None and last.event == "FlowSkipped" else None
@@ -118,7 +122,10 @@ class Fold:
         self.true_to = self.seq
 
     def _pass(self, held: list[Held], *, from_ms: int | None, to_ms: int, lose: Callable[[], None]) -> None:
-        """Apply in order; from `from_ms` on, every second begins with `lose`."""
+        """Apply these entries in order and emit the seconds up to `to_ms`.
+
+        From `from_ms` on every second begins with `lose`.
+        """
         lost = False
         for entry in [*held, None]:
             at_ms = to_ms if entry is None else entry.at_ms
@@ -145,7 +152,10 @@ class Fold:
     # Seconds.
 
     def _advance(self, at_ms: int, begin: Callable[[], None]) -> None:
-        """Emit the seconds that are over then; call `begin` for each following one."""
+        """Emit the seconds that end at or before `at_ms`; call `begin` at the start of each following one.
+
+        After a long gap jump instead of carrying values on.
+        """
         assert self.open_ms is not None
         if at_ms - self.open_ms > CARRY_AT_MOST_MS:
             self._leap(at_ms)
@@ -154,7 +164,7 @@ class Fold:
             begin()
 
     def _leap(self, at_ms: int) -> None:
-        """The clock jumped: the open second is over, and the skipped time has no rows."""
+        """Close the open second after a jump of the clock and continue at `at_ms`; the skipped time has no rows."""
         assert self.open_ms is not None
         if at_ms - at_ms % SECOND_MS > self.open_ms:
             self._close()
@@ -218,7 +228,7 @@ class Fold:
             self.state.unclean.add(row["broker"])
             self.state.lose_broker(row["broker"])
 
-    def _started(self, row: dict[str, Any], at_ms: int) -> None:
+    def _started(self, row: dict[str, object], at_ms: int) -> None:
         if row["broker_id"] == 0 and row["broker"] in self.state.unclean:
             self.state.unclean.discard(row["broker"])
             self.state.lose_broker(row["broker"])

@@ -1,9 +1,9 @@
-"""The state of a sandbox by its journal: queues, their consumers, and each group's commits.
+"""The state of a sandbox according to its journal: queues, their consumers, and each group's commits.
 
 The lag is the Board's and mqadmin's (`queries.rows.lag`): max less committed, and a queue without a stored offset
-counts from 0, once the group subscribes to the topic or has committed in it.  Broadcasting members have rows of their
-own, `broker-a:0@client id`: their commits are in a local file, up to five seconds behind the Board, which reads their
-memory.
+counts from 0, once the group subscribes to the topic or has committed in it.  Broadcasting members have rows of
+their own, `broker-a:0@client id`: their commits are in a local file, up to five seconds behind the Board, which
+reads their memory.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ Key = tuple[str, str, int]  # topic, broker, queue id
 
 
 class Slot:
-    """One group on one queue: its commit, and the open second."""
+    """One group on one queue: its committed offset, and its figures of the open second."""
 
     __slots__ = ("committed", "consumed", "group", "key", "member", "rolls", "start")
 
@@ -35,12 +35,12 @@ class Slot:
 
     @property
     def queue(self) -> str:
-        """As in the Board's rows."""
+        """The queue's name in the Board's rows, such as `broker-a:0`, with `@client id` for a broadcasting member."""
         _, broker, queue_id = self.key
         return f"{broker}:{queue_id}@{self.member}" if self.member else f"{broker}:{queue_id}"
 
     def begin(self) -> int | None:
-        """Return the offset from which the lag counts.  None: unknown.
+        """Return the offset from which the lag counts, or None if it is unknown.
 
         A broadcasting member before its first commit is unknown: it begins at its file's offset or at its `from_where`.
         """
@@ -55,7 +55,7 @@ class Slot:
         self.committed = offset
 
     def figures(self, queue: QueueEnds, end_ms: int) -> Figures:
-        """At the end of a second; starts the next one."""
+        """Return the figures at the end of a second and start the next second."""
         consumed, self.consumed = self.consumed, 0
         return Figures(queue.produced, consumed, *self._lag(queue, end_ms))
 
@@ -73,7 +73,10 @@ class Slot:
 
 
 class GroupState:
-    """All of the above.  `is_known`: without an entry a value does not exist, rather than being unknown."""
+    """The queues, subscriptions and commits of a sandbox, as the journal's entries change them.
+
+    `is_known`: a value without an entry does not exist, instead of being unknown.
+    """
 
     def __init__(self) -> None:
         self.is_known = False
@@ -107,7 +110,7 @@ class GroupState:
             self.subscribed.discard((group, topic))
 
     def leave(self, group: str, client_id: str) -> None:
-        """A broadcasting member's rows leave with it."""
+        """Remove the rows of a member that left, if its group is broadcasting."""
         if self.models.get(group) == BROADCASTING:
             self._shown = None
             for name in [name for name in self.slots if name[0] == group and name[2] == client_id]:
@@ -135,7 +138,7 @@ class GroupState:
         return slot
 
     def draw(self, snapshot: dict[str, Any]) -> None:
-        """A keyframe: everything except brokers that are down."""
+        """Take over the state of a keyframe, which contains everything except brokers that are down."""
         self._shown = None
         was_known, self.is_known, self.commits_are_known = self.is_known, True, True
         for row in snapshot["topics"]:
@@ -163,7 +166,10 @@ class GroupState:
     # Values that become unknown.
 
     def lose_broker(self, broker: str) -> None:
-        """It starts again with its files' content, which no event contains."""
+        """Mark ends and commits of a killed broker unknown.
+
+        The broker starts again with its files' content, which no event contains.
+        """
         for key, queue in self.queues.items():
             if key[1] == broker:
                 queue.lose()
@@ -185,7 +191,7 @@ class GroupState:
     # Seconds.
 
     def second(self, end_ms: int) -> Iterator[tuple[Slot, Figures]]:
-        """Every group's figures at the end of the open second; then the next one is open."""
+        """Yield every group's figures at the end of the open second, then open the next one."""
         for slot in self.shown():
             figures = slot.figures(self.queue(slot.key), end_ms)
             if self.misses_messages:
@@ -198,13 +204,13 @@ class GroupState:
         self.misses_messages = self.misses_commits = False
 
     def shown(self) -> list[Slot]:
-        """Those of groups that subscribe or have committed, on readable queues; sorted."""
+        """Return the slots of groups that subscribe or have committed, on readable queues, sorted."""
         if self._shown is None:
             self._shown = self._listed()
         return self._shown
 
     def trim(self) -> None:
-        """Drop store times of messages that every group has consumed."""
+        """Drop the store times of messages that every group has consumed."""
         lowest: dict[Key, int] = {}
         for slot in self.shown():
             queue = self.queue(slot.key)

@@ -1,4 +1,4 @@
-"""One queue by the journal: its end, and the store times of its messages."""
+"""The end of one queue according to the journal, and the store times of its messages."""
 
 from bisect import bisect_right
 from typing import Any
@@ -11,7 +11,10 @@ Beyond this number neighbours are joined, so that a wait is overestimated by at 
 
 
 class QueueEnds:
-    """`min_offset`, `max_offset`, and `produced`: messages of the open second.  None is unknown."""
+    """The offsets of one queue: `min_offset`, `max_offset`, and `produced` messages in the open second.
+
+    None is unknown.
+    """
 
     __slots__ = ("_first", "_joined_ms", "_stored_ms", "max_offset", "min_offset", "produced")
 
@@ -24,7 +27,10 @@ class QueueEnds:
         self._joined_ms = 1
 
     def stored(self, first: int, count: int, at_ms: int) -> None:
-        """A turn's messages.  Reported twice (by a slave with the master's name), they count once."""
+        """Add messages that the broker stored in one turn.
+
+        Messages reported twice (by a slave with the master's name) count once.
+        """
         end = first + count
         known = self.max_offset
         if known is not None and end <= known:
@@ -38,7 +44,10 @@ class QueueEnds:
         self._remember(end - new, at_ms)
 
     def ends_at(self, end: int, *, counted: bool) -> None:
-        """The queue ends there; store times of new messages are unknown.  `counted`: also how many came just now."""
+        """Set the end of the queue; the store times of the new messages are unknown.
+
+        `counted`: `produced` stays known; otherwise it becomes unknown.
+        """
         if end != self.max_offset:
             if self.max_offset is None or end < self.max_offset:
                 self.forget_times()
@@ -48,7 +57,7 @@ class QueueEnds:
                 self.produced = None
 
     def lose(self) -> None:
-        """Its known end may be wrong now."""
+        """Mark the end of the queue and all store times unknown."""
         self.max_offset = None
         self.forget_times()
 
@@ -58,12 +67,12 @@ class QueueEnds:
         self._joined_ms = 1
 
     def stored_ms(self, offset: int) -> int | None:
-        """Store time of the message; None: unknown."""
+        """Return the store time of the message at this offset, or None if unknown."""
         at = bisect_right(self._first, offset) - 1
         return self._stored_ms[at] if at >= 0 else None
 
     def forget_below(self, offset: int) -> None:
-        """Earlier messages are no longer needed."""
+        """Drop the store times of messages before this offset."""
         at = bisect_right(self._first, offset) - 1
         if at > 0:
             del self._first[:at]
@@ -90,7 +99,7 @@ class QueueEnds:
             self._join()
 
     def _join(self) -> None:
-        """Halve the resolution: of runs within the same interval the first represents all."""
+        """Halve the time resolution: of runs within the same interval keep the first for all."""
         self._joined_ms *= 2
         kept = [
             at

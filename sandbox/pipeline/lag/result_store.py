@@ -1,25 +1,25 @@
-"""A growing result: each batch of the stream writes it to a directory of its own, then publishes it atomically.
+"""A result that grows: each batch of the stream writes it to a new directory, then publishes that atomically.
 
     <out>/batches/<checkpoint>-<batch>/{seconds,tens,fives,state}/*.parquet      files of earlier batches are links
     <out>/manifest.json          names that directory, and in `source.stream` the checkpoint and the batch
 
 Spark repeats a batch whose end is not in its checkpoint, with the same number and the same entries, and the manifest
-shows whether it is in the result already; a directory that is in no manifest is created again.  So each row is there
-once, after any kill.  Readers use the manifest, as with every result (`pipeline.results`).
+shows whether it is in the result already; a directory that is in no manifest is created again.  So the result has
+each row once, after any kill.  Readers use the manifest, as with every result (`pipeline.runs.results`).
 """
 
 import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sandbox.kernel.clock import wall_ms
-from sandbox.pipeline import results
+from sandbox.pipeline.runs import results
 
 FILES_AT_MOST = 48
 """Files of one table; beyond, they are merged."""
@@ -29,7 +29,7 @@ DIRECTORY = "batches"
 
 
 class Place(NamedTuple):
-    """Position of a stream: its checkpoint's id, and the last batch in the result."""
+    """Position of a stream: the id of its checkpoint, and the last batch in the result."""
 
     checkpoint: str
     batch: int
@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
 
 def checkpoint_of(directory: Path) -> str | None:
-    """Spark's id of the stream with this checkpoint directory; None before the first batch."""
+    """Return Spark's id of the stream with this checkpoint directory; None before the first batch."""
     try:
         return str(orjson.loads((directory / "metadata").read_bytes())["id"])
     except (FileNotFoundError, orjson.JSONDecodeError, KeyError, TypeError):
@@ -48,20 +48,23 @@ def checkpoint_of(directory: Path) -> str | None:
 
 
 def place_of(manifest: results.Manifest | None) -> Place | None:
-    """None: the result is not from a stream."""
+    """Return the stream position of a result; None without a manifest or if the result is not from a stream."""
     stream = None if manifest is None else manifest.source.get("stream")
     return None if stream is None else Place(stream["checkpoint"], stream["batch"])
 
 
 def begin_again_if_torn(out: Path, checkpoint: Path) -> None:
-    """A checkpoint without its result, or with another's, is useless: everything is read from the start."""
+    """Delete the checkpoint if the result is missing or belongs to another checkpoint.
+
+    The stream then reads everything from the start.
+    """
     position = place_of(results.manifest_of(out))
     if position is None or position.checkpoint != checkpoint_of(checkpoint):
         shutil.rmtree(checkpoint, ignore_errors=True)
 
 
 def state_before(out: Path, position: Place) -> Path | None:
-    """The state saved by the batch before; None for the first."""
+    """Return the directory of the state that the batch before saved; None for the first batch."""
     before = place_of(results.manifest_of(out))
     return out / before.directory / STATE if before is not None and before.checkpoint == position.checkpoint else None
 
@@ -79,9 +82,9 @@ def add(
     job: str,
     run: str,
     true_to: dict[str, int],
-    source: dict[str, Any],
+    source: dict[str, object],
 ) -> None:
-    """Add these rows to the result, all tables in one step.  `STATE` replaces the old state."""
+    """Add these rows to the result and publish all tables in one step.  The table `STATE` replaces the old state."""
     manifest = results.manifest_of(out)
     before = place_of(manifest)
     if before is not None and before.checkpoint != position.checkpoint:
@@ -113,14 +116,14 @@ def add(
 
 
 def look_again(out: Path, run: str) -> None:
-    """No new entries: the result belongs to this run all the same."""
+    """Publish the unchanged result as that of this run, if the run found no new entries."""
     manifest = results.manifest_of(out)
     if manifest is not None and manifest.run != run:
         results.publish(out, manifest._replace(run=run, made_ms=wall_ms()))
 
 
 def _take_over(old: Path, new: Path) -> None:
-    """Its files, as links; many files are merged into one."""
+    """Link the files of the old directory in the new one; if they are too many, merge them into one file."""
     files = sorted(old.glob("*.parquet"))
     if len(files) >= FILES_AT_MOST:
         pq.write_table(pa.concat_tables(pq.read_table(file) for file in files), new / files[-1].name)
@@ -133,7 +136,7 @@ def _take_over(old: Path, new: Path) -> None:
 
 
 def _sweep(out: Path, kept: set[str]) -> None:
-    """Readers of the previous result may continue; older ones are deleted."""
+    """Delete result directories that are not in `kept`, which readers of the previous result may still use."""
     for directory in (out / DIRECTORY).iterdir():
         if f"{DIRECTORY}/{directory.name}" not in kept:
             shutil.rmtree(directory, ignore_errors=True)

@@ -9,9 +9,10 @@ COLUMNS = ("sandbox", "group", "topic", "queue", "from_ms", "produced", "consume
 
 
 class Figures(NamedTuple):
-    """The figures of one group and queue.  None: unknown.
+    """The figures of one group and queue in a period; None is unknown.
 
-    Messages stored and committed in the period; at its end, the lag in messages and the wait of the oldest one.
+    `produced`, `consumed`: messages stored and committed in the period.  `lag`, `lag_ms`: messages at its end, and
+    the wait of the oldest one.
     """
 
     produced: int | None
@@ -21,7 +22,7 @@ class Figures(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One line of a table."""
+    """One row of a result table."""
 
     group: str
     topic: str

@@ -1,1 +1,1 @@
-"""Log files that never change again, as Parquet files beside the store: written once, read by Spark itself."""
+"""Sealed log files: files that never change again, written once as Parquet and read by Spark itself."""

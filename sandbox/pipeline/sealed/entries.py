@@ -5,8 +5,8 @@
     <directory>/.…                                             being written, or left by a run that was killed
     <directory>/lock                                           held by the run that seals
 
-A log file is unchanged if its size, inode and times are those it was sealed with; else its SHA-256 is compared.  The
-rows also depend on the units that lead into the file: their CRC is compared at each read.
+A log file is unchanged if its size, inode and times are those it was sealed with; otherwise its SHA-256 is compared.
+The rows also depend on the units that lead into the file: their CRC is compared at each read.
 """
 
 import fcntl
@@ -24,9 +24,9 @@ import orjson
 
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.sealed.units import Units
-from sandbox.pipeline.sources.places import Log
+from sandbox.pipeline.sources.queue_positions import Log
 
-VERSION = 2  # a change of what `records.batches` says of a record, or of what an entry says, needs another one
+VERSION = 2  # a change of the rows of `records.batches`, or of the fields of an entry, needs another one
 LOCK = "lock"
 DRAFT = "."  # how names of unfinished files begin
 _ENTRY = re.compile(r"\d{20}\.json")
@@ -34,7 +34,10 @@ _ROWS = re.compile(r"\d{20}-[0-9a-f]{16}-[0-9a-f]{8}\.parquet")
 
 
 class FileState(NamedTuple):
-    """The state of a file.  Every write changes part of it, except within one tick of the file system's clock."""
+    """Size, times and inode of a file.
+
+    Every write changes one of them, except within one tick of the file system's clock.
+    """
 
     size_bytes: int
     mtime_ns: int
@@ -43,11 +46,11 @@ class FileState(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A sealed log file `[log_start, log_end)`.
+    """The description of a sealed log file `[log_start, log_end)`.
 
-    `sealed_end`: end of the last sealed record's bytes; below `log_end` if a closed store's last file can grow again.
-    `units_crc`: of `units.Units`.  `file`: name of the Parquet file.  `footer_at`: where its pages end, whose checksums
-    readers compare; `footer_crc`: CRC-32 of the rest, by which they skip pages.
+    `sealed_end`: end of the last sealed record's bytes; below `log_end` if a closed store's last file can grow
+    again.  `units_crc`: of `units.Units`.  `file`: name of the Parquet file.  `footer_at`: the byte where its pages
+    end, whose checksums readers compare.  `footer_crc`: CRC-32 of the rest, by which readers skip pages.
     """
 
     version: int
@@ -65,19 +68,19 @@ class Entry(NamedTuple):
 
 
 def state_of(path: str | Path) -> FileState:
-    """Raises OSError."""
+    """Return the state of a file.  Raises OSError if it cannot be read."""
     status = os.stat(path)
     return FileState(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
 def sha256_of(path: str | Path) -> str:
-    """Raises OSError."""
+    """Return the SHA-256 of a file in hex.  Raises OSError if it cannot be read."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def footer_crc(path: Path, footer_at: int) -> int:
-    """Raises OSError."""
+    """Return the CRC-32 of a file from byte `footer_at` to its end.  Raises OSError if it cannot be read."""
     with path.open("rb") as file:
         file.seek(footer_at)
         return zlib.crc32(file.read())
@@ -88,12 +91,18 @@ def entry_path(directory: Path, log_start: int) -> Path:
 
 
 def rows_name(log_start: int, sha256: str, crc: int) -> str:
-    """Other rows have another name, so that a query that reads the old file never finds new ones in it."""
+    """Return the name of the Parquet file with the rows of a log file.
+
+    Other rows get another name, so a query that reads the old file never finds new rows in it.
+    """
     return f"{log_start:020}-{sha256[:16]}-{crc:08x}.parquet"
 
 
 def entries_in(directory: Path) -> dict[int, Entry]:
-    """Return the entries by log start; files that are not a whole entry of this version are left out."""
+    """Return the entries of the directory by log start.
+
+    Files that are damaged or of another version are left out.
+    """
     try:
         names = sorted(os.listdir(directory))
     except (FileNotFoundError, NotADirectoryError):
@@ -103,7 +112,7 @@ def entries_in(directory: Path) -> dict[int, Entry]:
 
 
 def entry_of(path: Path) -> Entry | None:
-    """None: there is none, or it is garbled or of another version."""
+    """Return the entry in this file, or None if the file is missing, damaged or of another version."""
     try:
         plain: dict[str, Any] = orjson.loads(path.read_bytes())
         entry = Entry(**{**plain, "state": FileState(**plain["state"])})
@@ -129,7 +138,10 @@ def as_bytes(entry: Entry) -> bytes:
 
 
 def why_not(entry: Entry, directory: Path, log: Log, units: Units) -> str | None:
-    """Why the sealed file is not to be read instead of `log`, into which `units` lead; None: it may be."""
+    """Return the reason why the sealed file must not be read instead of `log`, or None if it may.
+
+    `units` are the queue units that point into the log file.
+    """
     try:
         rows = os.stat(directory / entry.file)
         if not stat.S_ISREG(rows.st_mode) or rows.st_size != entry.file_bytes:
@@ -137,11 +149,11 @@ def why_not(entry: Entry, directory: Path, log: Log, units: Units) -> str | None
         if footer_crc(directory / entry.file, entry.footer_at) != entry.footer_crc:
             return "its Parquet file has another footer"
     except OSError:
-        return "its Parquet file is gone"
+        return "its Parquet file is missing"
     if log.end != entry.log_end:
-        return "the log file ends elsewhere"
+        return "the log file has another end offset"
     if units.crc != entry.units_crc:
-        return "other queue units lead into the log file"
+        return "other queue units point into the log file"
     try:
         state = state_of(log.path)
         if state.size_bytes != entry.state.size_bytes:
@@ -149,15 +161,15 @@ def why_not(entry: Entry, directory: Path, log: Log, units: Units) -> str | None
         if state != entry.state and sha256_of(log.path) != entry.sha256:
             return "the log file has another hash"
     except OSError:
-        return "the log file is gone"
+        return "the log file is missing"
     return None
 
 
 def drop(directory: Path, kept: dict[int, Entry], named: Collection[str] = ()) -> list[int]:
-    """Removes all entries but these, Parquet files of no entry, and drafts; log starts of the entries removed.
+    """Remove all entries but `kept`, Parquet files without an entry, and drafts.
 
-    `named`: Parquet files that a table still names, which stay.  The entry goes first: without it its file is nothing.
-    Call it with the directory `held`.
+    Return the log starts of removed entries.  `named`: Parquet files that an Iceberg table still names; they stay.
+    The entry goes first, because without it nothing reads its file.  The caller must have the directory `held`.
     """
     files = {entry.file for entry in kept.values()}.union(named)
     names = sorted(os.listdir(directory))
@@ -176,22 +188,28 @@ def drop(directory: Path, kept: dict[int, Entry], named: Collection[str] = ()) -
 
 
 def drop_drafts(directory: Path) -> None:
-    """Call it with the directory `held`, and without tasks at work: what is there then was left by one that died."""
+    """Remove the drafts that killed runs left in the directory.
+
+    The caller must have the directory `held`, with no tasks running.
+    """
     for draft in directory.glob(f"{DRAFT}*"):
         draft.unlink(missing_ok=True)
 
 
 class SealedElsewhere(SandboxError):
-    """Another run seals into the directory now."""
+    """Error: another run is sealing into the directory."""
 
 
 @contextmanager
 def held(directory: Path) -> Iterator[None]:
-    """The directory, made if it is not there, for this run alone.  Raises SealedElsewhere, or OSError."""
+    """Lock the directory for this run alone, and create it if it does not exist.
+
+    Raises SealedElsewhere if another run has the lock, OSError if the directory cannot be created.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / LOCK).open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise SealedElsewhere(f"Another run seals into {directory} now: wait until it is done.") from None
+            raise SealedElsewhere(f"Another run writes sealed files to {directory}. Wait until it is done.") from None
         yield

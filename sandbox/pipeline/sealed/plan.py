@@ -1,16 +1,16 @@
-"""Which log files of a store are sealed, and which can be: by names, states and the units that lead into them."""
+"""The choice of log files that are sealed or can be: by names, file states and the queue units that point into them."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from sandbox.pipeline.audit.log_audit import Place
-from sandbox.pipeline.audit.log_columns import LogFile
 from sandbox.pipeline.sealed.entries import Entry, entries_in, why_not
 from sandbox.pipeline.sealed.units import units_by_log
 from sandbox.pipeline.sources import store_offsets as offsets
-from sandbox.pipeline.sources.places import EVERYTHING, Bounds, Log, log_files
+from sandbox.pipeline.sources.queue_positions import EVERYTHING, Bounds, Log, log_files
 from sandbox.pipeline.sources.store_options import Root
+from sandbox.pipeline.store_audit.log_audit import Place
+from sandbox.pipeline.store_audit.log_columns import LogFile
 from sandbox.store.reader import StoreReader
 from sandbox.store.reader_listing import files_in
 from sandbox.store.verify_around import length_of
@@ -21,9 +21,10 @@ ODD_LENGTH = "it is longer or shorter than the other files of the log"
 
 
 class Looked(NamedTuple):
-    """A file of a log.  `why`: it is not to be read from its Parquet file; None: it is, as `entry` says.
+    """A log file and its sealed state.
 
-    `is_empty`: no unit leads into it.
+    `why`: the reason why its Parquet file must not be read; None if it may, as `entry` describes it.  `is_empty`: no
+    unit points into the log file.
     """
 
     log: Log
@@ -37,7 +38,7 @@ class Looked(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A log file to seal into `directory`; with its store as it was when the work was divided."""
+    """A log file to seal into `directory`, with its store as it was when the work was divided."""
 
     place: Place
     log: Log
@@ -50,16 +51,16 @@ class Task(NamedTuple):
 
 
 def is_closed(root: Path) -> bool:
-    """Return whether no broker has the store open, by its files and the locks on this machine.  Raises StoreError."""
+    """Return True if no broker has the store open, by its files and the locks on this machine.  Raises StoreError."""
     with StoreReader(root) as reader:
         return not reader.aborted and reader.lock().holder == 0
 
 
 def look(root: Path, directory: Path) -> list[Looked]:
-    """Every file of the log.  Raises StoreError as a reader of the store does.
+    """Return every file of the log with its sealed state.  Raises StoreError as a reader of the store does.
 
-    A file whose rows are not all within the bounds of their queues is not read from Parquet: retention may have
-    trimmed a queue, or its end be damaged, and the store's reader would leave some out.
+    A log file is not read from Parquet if some rows are outside the bounds of their queues.  Retention may have
+    trimmed a queue, or its end may be damaged; the store's reader would leave those rows out.
     """
     with StoreReader(root):
         pass
@@ -76,19 +77,19 @@ def look(root: Path, directory: Path) -> list[Looked]:
 
 
 def sealed_of(root: Path, directory: Path) -> list[Entry]:
-    """The sealed files that are to be read instead of their log files.  Raises StoreError."""
+    """Return the entries of the sealed files to read instead of their log files.  Raises StoreError."""
     return [item.entry for item in look(root, directory) if item.is_sealed and item.entry is not None]
 
 
 def is_whole(root: Path, looked: Sequence[Looked]) -> bool:
-    """Return whether the sealed files contain everything there is to read now."""
+    """Return True if the store is closed and its sealed files contain all its messages."""
     return is_closed(root) and all(item.is_sealed or item.is_empty for item in looked)
 
 
 def tasks_of(name: str, root: Path, directory: Path, looked: Sequence[Looked]) -> tuple[list[Task], dict[int, str]]:
-    """A task for each file that can be sealed and is not, and for the others the reason, by log start.
+    """Return a task for each log file that can be sealed and is not, and by log start the reason for each other one.
 
-    All but the last file that begins with a record are rolled; brokers make the next ones before they need them.
+    All but the last file that begins with a record are rolled.  Brokers create later files before they need them.
     """
     files, _ = files_in(root / "commitlog")
     size = length_of(files)
@@ -110,7 +111,7 @@ def tasks_of(name: str, root: Path, directory: Path, looked: Sequence[Looked]) -
 
 
 def _last_written(logs: Sequence[Log]) -> int | None:
-    """Start of the last file that begins with a record."""
+    """Return the start of the last log file that begins with a record, or None."""
     for log in reversed(logs):
         try:
             if LogFile(log).holds(0):
@@ -121,7 +122,7 @@ def _last_written(logs: Sequence[Log]) -> int | None:
 
 
 def _bounds(root: Path) -> Bounds:
-    """First and end offset of each queue, as a read of the whole store has them."""
+    """Return the first and end offset of each queue, as a read of the whole store has them."""
     return {
         (queue.topic, queue.queue_id): (extent.first, extent.end)
         for queue, extent in offsets.extents([Root(None, root)], EVERYTHING).items()

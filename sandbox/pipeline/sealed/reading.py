@@ -1,8 +1,8 @@
-"""The messages of stores as a table: sealed log files by Spark's own Parquet reader, the rest by `rocketmq-store`.
+"""The messages of stores as a table: sealed log files by Spark's Parquet reader, the rest by `rocketmq-store`.
 
-The rows are those of `rocketmq-store` alone, whatever is sealed.  What is sealed is decided here, when the table is
-made; what the source reads is planned when it is used.  Between the two a broker may go on: the source skips the
-sealed records, not what was written to their file since.
+The rows are those of `rocketmq-store` alone, sealed or not.  The choice of sealed files is made when the table is
+made; the source plans its part when the table is used.  Between the two a broker may continue: the source skips the
+sealed records, but not those written to their log file since.
 """
 
 import re
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 MOST_SEALED_STORES = 64  # of one read: each is a part of the query's plan, which gets slow; others are read as they are
 ROWS = ", ".join(f"{field.name} {DDL[field.type]}" for field in SCHEMA)
-NARROWED = {"topic", "queueId"}  # what a Parquet reader can apply; with other options the source reads everything
+NARROWED = {"topic", "queueId"}  # options for a Parquet reader; with others the source reads everything
 VERIFY = "parquet.page.verify-checksum.enabled"  # of Spark's reader: off by default, and damaged pages would be rows
 _GLOB = re.compile(r"([\\*?{}\[\]])")
 
 
 class Parts(NamedTuple):
-    """The sealed parts of one store.
+    """The sealed part of one store.
 
-    `files`: Parquet files to read.  `skipped`: the parts of the log they replace.  `is_whole`: there is nothing else to
-    read.
+    `files`: Parquet files to read.  `skipped`: the parts of the log that they replace.  `is_whole`: nothing else is
+    to be read.
     """
 
     files: list[Path]
@@ -44,7 +44,7 @@ NOTHING = Parts([], [], False)
 
 
 def parts_of(root: Path, directory: Path | None) -> Parts:
-    """Raises StoreError as a reader of the store does."""
+    """Return the sealed part of the store.  Raises StoreError as a reader of the store does."""
     if directory is None or not directory.is_dir():
         return NOTHING
     looked = look(root, directory)
@@ -65,13 +65,13 @@ def messages(
     *,
     named: bool = False,
 ) -> "DataFrame":
-    """One row a message of these stores, with `columns` in their order (default: all).
+    """Return one row per message of these stores, with `columns` in their order (default: all).
 
-    `sealed`: the directory of sealed files by store.  `named`: with a first column `store`; without it there is one
-    store.  `options`: of `rocketmq-store`.  Raises ValueError and StoreError as that source does.
+    `sealed`: the directory of sealed files by store.  `named`: add a first column `store`; without it there must be
+    exactly one store.  `options`: those of `rocketmq-store`.  Raises ValueError and StoreError as that source does.
     """
     if not named and len(stores) != 1:
-        raise ValueError(f"There are {len(stores)} stores: their rows need a column with their names.")
+        raise ValueError(f"Rows of {len(stores)} stores need a column with the name of the store.")
     requested = dict(options or {})
     names = columns_of({"columns": ",".join(columns)} if columns else {})
     parts = _parts(stores, sealed) if set(requested) <= NARROWED else dict.fromkeys(stores, NOTHING)

@@ -1,4 +1,4 @@
-"""Seals the rolled log files of stores, a task each, and removes sealed files that are not true any more."""
+"""Sealing of the rolled log files of stores, one task each, and removal of sealed files that are no longer valid."""
 
 import os
 from collections.abc import Collection, Mapping
@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sandbox.pipeline.iceberg import NoIceberg
+from sandbox.pipeline.runs.iceberg import NoIceberg
 from sandbox.pipeline.sealed import table
 from sandbox.pipeline.sealed.entries import (
     DRAFT,
@@ -23,8 +23,8 @@ from sandbox.pipeline.sealed.entries import (
 )
 from sandbox.pipeline.sealed.plan import TRIMMED, Looked, Task, look, sealed_of, tasks_of
 from sandbox.pipeline.sealed.writing import Outcome, seal, wait_a_tick
-from sandbox.pipeline.sources.places import log_files
-from sandbox.pipeline.spread import spread
+from sandbox.pipeline.sources.queue_positions import log_files
+from sandbox.pipeline.spark.parallel_work import spread
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,7 +64,7 @@ def seal_stores(
 def _sealed(
     session: "SparkSession", stores: Mapping[str, Path], sealed: Mapping[str, Path], least_bytes: int, *, tabled: bool
 ) -> list[Outcome]:
-    """Seal a group of stores, and hold all their directories meanwhile."""
+    """Seal a group of stores and hold the locks of all their directories during it."""
     with ExitStack() as stack:
         for name in stores:
             stack.enter_context(held(sealed[name]))
@@ -90,9 +90,9 @@ def _sealed(
 
 
 def prepared(name: str, root: Path, directory: Path, named: Collection[str] = ()) -> tuple[list[Outcome], list[Task]]:
-    """Removes what is not true any more; the tasks that are due, and the outcome of the other files.
+    """Remove sealed files that are no longer valid.
 
-    `named`: as of `drop`.
+    Return the tasks that are due, and the outcomes of the other log files.  `named`: as in `drop`.
     """
     looked = look(root, directory)
     true = {
@@ -107,7 +107,7 @@ def prepared(name: str, root: Path, directory: Path, named: Collection[str] = ()
     outcomes = [_kept(name, item) for item in looked if item.is_sealed]
     outcomes += [Outcome(name, start, 0, 0, LEFT, reason) for start, reason in left.items()]
     outcomes += [
-        Outcome(name, start, before[start].rows if start in before else 0, 0, DROPPED, "its log file is gone")
+        Outcome(name, start, before[start].rows if start in before else 0, 0, DROPPED, "its log file is missing")
         for start in gone
     ]
     return outcomes, tasks
@@ -119,7 +119,10 @@ def _kept(name: str, item: Looked) -> Outcome:
 
 
 def _renew(directory: Path, path: str, entry: Entry) -> None:
-    """After a copy or a restore: the same bytes under another state, which would be hashed at each read."""
+    """Store the file's new state in its entry if a copy or a restore changed the state but not the bytes.
+
+    Otherwise each read would compute its SHA-256.
+    """
     if state_of(path) == entry.state:
         return
     wait_a_tick(path)
@@ -132,9 +135,10 @@ def _renew(directory: Path, path: str, entry: Entry) -> None:
 
 
 def seal_ahead(job_input: "Given") -> None:
-    """Before a job that reads everything: where much is rolled and not sealed; elsewhere what is not true is removed.
+    """Seal log files before a job that reads all messages, if many bytes are rolled and not sealed.
 
-    A store that another run seals now, or whose sealed files or table cannot be written, is read as it is.
+    Otherwise only invalid sealed files are removed.  A store is read as it is if another run seals it now, or if its
+    sealed files or its table cannot be written.
     """
     for name, root in sorted(job_input.source.stores.items()):
         directory = job_input.sealed.get(name)
@@ -146,6 +150,6 @@ def seal_ahead(job_input: "Given") -> None:
 
 
 def unsealed_bytes(root: Path, directory: Path) -> int:
-    """Return the size in bytes of log files that have no entry, without the last log file."""
+    """Return the size in bytes of the log files without an entry, except the last log file."""
     entries = entries_in(directory)
     return sum(log.end - log.start for log in log_files(root)[:-1] if log.start not in entries)

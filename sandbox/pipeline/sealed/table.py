@@ -3,9 +3,10 @@
     <directory>/iceberg/catalog.db            catalog `queueviz` in SQLite, table `queueviz.messages`
     <directory>/iceberg/messages/metadata/    Iceberg's own
 
-Its files are those that jobs read instead of log files, and every run that seals into the directory keeps it so: what
-leaves and what comes is one snapshot.  A file that the table names is removed only after a snapshot without it, so that
-a run killed at any step leaves the old table or the new one, whole.  Readers of earlier snapshots miss such files.
+The table consists of the Parquet files that jobs read instead of log files.  Every run that seals into the directory
+keeps it so: removed and added files are one snapshot.  A file that the table names is removed only after a snapshot
+without it, so that a run killed at any step leaves the old table or the new one, whole.  Readers of earlier
+snapshots miss such files.
 """
 
 import errno
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from sandbox.pipeline.iceberg import CATALOG_FILE, ICEBERG, NoIceberg, check, opened
+from sandbox.pipeline.runs.iceberg import CATALOG_FILE, ICEBERG, NoIceberg, check, opened
 from sandbox.pipeline.sealed.entries import Entry
 from sandbox.pipeline.sealed.writing import STATISTICS
 from sandbox.pipeline.sources.records import SCHEMA
@@ -41,20 +42,23 @@ class Kept(NamedTuple):
 
 
 def is_in(directory: Path) -> bool:
-    """Return whether the directory has a table of its sealed files."""
+    """Return True if the directory has an Iceberg table of its sealed files."""
     return (directory / ICEBERG / CATALOG_FILE).exists()
 
 
 def named(directory: Path, root: Path) -> set[str]:
-    """Names of its files; the table is made where there is none.  Raises NoIceberg, or OSError."""
+    """Return the names of the Parquet files in the table; create the table if it does not exist.
+
+    Raises NoIceberg, or OSError.
+    """
     with _table(directory, root) as table:
         return {Path(file.file_path).name for file in _files(table)}
 
 
 def keep(directory: Path, root: Path, entries: Sequence[Entry]) -> None:
-    """Makes it the table of the rows of these sealed files alone.
+    """Make the table consist of these sealed files alone, in one snapshot.
 
-    Raises NoIceberg, also where one that is new to it is damaged, or OSError; the table is as it was then.
+    Raises NoIceberg, also if a file that is new to the table is damaged, or OSError; the table is then unchanged.
     """
     from pyiceberg.io.pyarrow import parquet_file_to_data_file
 
@@ -81,7 +85,7 @@ def keep(directory: Path, root: Path, entries: Sequence[Entry]) -> None:
 
 
 def kept(directory: Path, root: Path) -> Kept:
-    """Raises NoIceberg, or OSError."""
+    """Return the content of the newest snapshot.  Raises NoIceberg, or OSError."""
     with _table(directory, root) as table:
         files, snapshot = _files(table), table.current_snapshot()
         return Kept(
@@ -105,8 +109,8 @@ def _table(directory: Path, root: Path) -> "Iterator[Table]":
         with opened(home, NAME, SCHEMA, {STORE: store, **METRICS}) as table:
             if (table.properties.get(STORE), table.location()) != (store, f"file://{home / NAME}"):
                 raise NoIceberg(
-                    f"{home} has the Iceberg table of {table.properties.get(STORE)}, made at "
-                    f"{table.location()}: for {store} name another --sealed, or delete that directory."
+                    f"{home} has the Iceberg table of {table.properties.get(STORE)}, created at "
+                    f"{table.location()}. Choose another --sealed for {store}, or delete that directory."
                 )
             yield table
     except NoIceberg:
@@ -116,13 +120,16 @@ def _table(directory: Path, root: Path) -> "Iterator[Table]":
             raise
         lines = str(getattr(error, "orig", error)).strip().splitlines() or [type(error).__name__]
         raise NoIceberg(
-            f"The Iceberg table in {home} cannot be used ({lines[0]}): if it is damaged, delete that "
-            "directory, and seal with --format iceberg again."
+            f"The Iceberg table in {home} cannot be used ({lines[0]}). If it is damaged, delete the "
+            "directory and seal again with --format iceberg."
         ) from error
 
 
 def _check_pages(path: Path) -> None:
-    """Readers of the table do not compare checksums of pages.  Raises NoIceberg."""
+    """Raise NoIceberg if a page of the file is damaged.
+
+    Readers of the table do not compare checksums of pages.
+    """
     import pyarrow.parquet as pq
 
     try:
@@ -131,6 +138,6 @@ def _check_pages(path: Path) -> None:
                 file.read_row_group(number)
     except (OSError, ValueError) as error:
         raise NoIceberg(
-            f"The sealed log file {path} is damaged, and the Iceberg table is as it was: delete the file, "
-            "and run this again."
+            f"The sealed log file {path} is damaged; the Iceberg table is unchanged. Delete the file "
+            "and run the job again."
         ) from error

@@ -1,4 +1,4 @@
-"""The queue units that lead into a log file, on which its rows depend: compared at each read, not decoded."""
+"""The consume queue units that point into a log file; its rows depend on them.  They are compared at each read."""
 
 import zlib
 from collections.abc import Iterator, Sequence
@@ -8,14 +8,16 @@ from typing import NamedTuple
 import numpy as np
 import orjson
 
-from sandbox.pipeline.sources.places import NO_END, Bounds, Log, Part, queues_of, unit_parts
+from sandbox.pipeline.sources.queue_positions import NO_END, Bounds, Log, Part, queues_of, unit_parts
 
 GROUP_BYTES = 1 << 30  # of the log, whose units are read together
 
 
 class Units(NamedTuple):
-    """`crc`: CRC-32 of the units' bytes, their offsets and their queues.  `spans`: the least and the largest offset by
-    queue.
+    """The units that point into one log file.
+
+    `crc`: CRC-32 of the units' bytes, their offsets and their queues.  `spans`: the smallest and the largest offset
+    by queue.
     """
 
     messages: int
@@ -23,13 +25,13 @@ class Units(NamedTuple):
     spans: dict[tuple[str, int], tuple[int, int]]
 
     def within(self, bounds: Bounds) -> bool:
-        """Return whether a reader within these bounds has a row of each unit."""
+        """Return True if a reader within these bounds has a row for each unit."""
         ranges = ((span, bounds.get(queue, (0, 0))) for queue, span in self.spans.items())
         return all(begin <= least and most < end for (least, most), (begin, end) in ranges)
 
 
 def units_by_log(root: Path, logs: Sequence[Log]) -> Iterator[tuple[Log, Units]]:
-    """Yield each log file with its units; small files are looked up together."""
+    """Yield each log file with its units.  Small log files are read together."""
     queues = queues_of(root)
     group: list[Log] = []
     for number, log in enumerate(logs):
@@ -41,7 +43,7 @@ def units_by_log(root: Path, logs: Sequence[Log]) -> Iterator[tuple[Log, Units]]
 
 
 def units_of(queues: Sequence[tuple[str, int]], parts: Sequence[Part], logs: Sequence[Log]) -> list[Units]:
-    """Return the units of each of these consecutive log files; `parts` are all that lead into them."""
+    """Return the units of each of these consecutive log files; `parts` are all units that point into them."""
     return [_units(queues, into) for into in _split(parts, logs)]
 
 
@@ -61,7 +63,7 @@ def _units(queues: Sequence[tuple[str, int]], parts: Sequence[Part]) -> Units:
 
 
 def _split(parts: Sequence[Part], logs: Sequence[Log]) -> list[list[Part]]:
-    """The parts of each log file."""
+    """Return the parts of each log file."""
     split: list[list[Part]] = [[] for _ in logs]
     edges = np.array([log.start for log in logs] + [logs[-1].end])
     for number, at, units in parts:

@@ -1,7 +1,7 @@
-"""Seals one log file: audits it, writes its rows as Parquet, and its entry when they are safe on the disk.
+"""The sealing of one log file: audit it, write its rows as Parquet, then its entry once the rows are on the disk.
 
-Killed at any step it leaves a whole entry or none: files are written under a draft's name, synced, and renamed into
-place, the rows before the entry.
+A run killed at any step leaves a complete entry or none.  Files are written under a draft's name, synced, and
+renamed, the rows before the entry.
 """
 
 import os
@@ -14,8 +14,6 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sandbox.pipeline.audit.found import Part
-from sandbox.pipeline.audit.log_audit import audit_log
 from sandbox.pipeline.sealed.entries import (
     DRAFT,
     VERSION,
@@ -29,8 +27,10 @@ from sandbox.pipeline.sealed.entries import (
 )
 from sandbox.pipeline.sealed.plan import Task
 from sandbox.pipeline.sealed.units import units_of
-from sandbox.pipeline.sources.places import queues_of, sorted_places, unit_parts
+from sandbox.pipeline.sources.queue_positions import queues_of, sorted_places, unit_parts
 from sandbox.pipeline.sources.records import SCHEMA, batches
+from sandbox.pipeline.store_audit.log_audit import audit_log
+from sandbox.pipeline.store_audit.piece_results import Part
 
 ROW_GROUP_ROWS = 1 << 20
 ROW_GROUP_BYTES = 128 << 20  # in memory: Spark's task, and all of a log file of that size
@@ -52,7 +52,10 @@ SEALED, REFUSED = "sealed", "refused"
 
 
 class Outcome(NamedTuple):
-    """`state`: `sealed`, or `refused` for the reason `why`; the log file is read as before then."""
+    """The result for one log file.
+
+    `state`: `sealed`, or `refused` for the reason `why`; a refused log file is read from the log as before.
+    """
 
     store: str
     log_start: int
@@ -63,14 +66,17 @@ class Outcome(NamedTuple):
 
 
 def seal(task: Task) -> Outcome:
-    """Raises nothing but what ends the process: a file that cannot be sealed is refused, and read as before."""
+    """Seal one log file and return the outcome.
+
+    A file that cannot be sealed is refused and read as before; only errors that end the process are raised.
+    """
     drafts: list[Path] = []
     try:
         return _seal(task, drafts)
     except _Refused as error:
         reason = str(error)
     except FileNotFoundError:
-        reason = "it was deleted meanwhile"
+        reason = "it was deleted during the run"
     except OSError as error:
         reason = f"its Parquet file cannot be written: {(error.strerror or str(error)).lower()}"
     for draft in drafts:
@@ -79,7 +85,7 @@ def seal(task: Task) -> Outcome:
 
 
 class _Refused(Exception):
-    """The reason."""
+    """Raised with the reason why a log file is not sealed."""
 
 
 def _seal(task: Task, drafts: list[Path]) -> Outcome:
@@ -110,9 +116,9 @@ def _seal(task: Task, drafts: list[Path]) -> Outcome:
             writer.write_table(group, row_group_size=ROW_GROUP_ROWS)
             rows += len(group)
     if rows != len(places):
-        raise _Refused(f"{len(places) - rows} queue units lead to no record of their queue")
+        raise _Refused(f"{len(places) - rows} queue units do not point to a record of their queue")
     if state_of(log.path) != before:
-        raise _Refused("it was changed meanwhile")
+        raise _Refused("it was changed during the run")
     file_bytes, footer_at = draft.stat().st_size, _pages_end(draft)
     footer = footer_crc(draft, footer_at)
     _put(draft, file)
@@ -128,24 +134,26 @@ def _seal(task: Task, drafts: list[Path]) -> Outcome:
 
 
 def wait_a_tick(path: str) -> None:
-    """A write within a tick of the last one would leave the file's times as they are."""
+    """Wait until a write to the file would change its times, which have the resolution of one tick."""
     left_ns = TICK_NS - (time.time_ns() - state_of(path).ctime_ns)
     if 0 < left_ns <= TICK_NS:
         time.sleep(left_ns / 1e9)
 
 
 def _must_be_sound(task: Task, part: Part) -> None:
-    """Refuse a log file with audit findings, or with records that are not in their queues yet.  Raises _Refused.
+    """Raise _Refused if the log file has audit findings, or records that are not yet in their queues.
 
-    The reader of damaged files reads it instead.
+    Such a file is read by the reader of damaged files instead.
     """
     if part.found:
-        raise _Refused(f"the audit finds: {part.found[0].says}")
+        raise _Refused(f"the audit reports: {part.found[0].says}")
     unexplained = [stop for stop in part.stops if task.is_rolled or part.pointed_at or not stop.untouched]
     if unexplained:
-        raise _Refused(f"the audit finds no record at {unexplained[0].position - task.log.start}: {unexplained[0].why}")
+        raise _Refused(
+            f"the audit reports no record at {unexplained[0].position - task.log.start}: {unexplained[0].why}"
+        )
     if part.counts.get("not_dispatched"):
-        raise _Refused("records of it are not in their queues yet")
+        raise _Refused("its records are not yet in their queues")
 
 
 def _pages_end(path: Path) -> int:
@@ -160,7 +168,7 @@ def _pages_end(path: Path) -> int:
 
 
 def _groups(made: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Batches of a row group together."""
+    """Yield tables of consecutive batches, each as large as one row group."""
     held: list[pa.RecordBatch] = []
     for batch in made:
         if held and (
@@ -175,8 +183,10 @@ def _groups(made: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def _draft_of(path: Path, drafts: list[Path]) -> Path:
-    """No other process writes it: where an executor counts as lost, its task may go on beside the one that replaces it,
-    on another machine or in another container, with the same process id.
+    """Return a draft path that no other process writes, and add it to `drafts`.
+
+    If Spark takes an executor for lost, its task may continue beside the one that replaces it: on another machine or
+    in another container, with the same process id.
     """
     draft = path.with_name(f"{DRAFT}{path.name}.{platform.node()}.{os.getpid()}")
     drafts.append(draft)
@@ -184,7 +194,7 @@ def _draft_of(path: Path, drafts: list[Path]) -> Path:
 
 
 def _put(draft: Path, path: Path) -> None:
-    """Into place, safe from a power cut."""
+    """Rename the draft to its final path, synced before and after, so that a power cut loses nothing."""
     _sync(draft)
     os.replace(draft, path)
     _sync(path.parent)

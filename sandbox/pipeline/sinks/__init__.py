@@ -1,1 +1,1 @@
-"""Spark sinks: a topic of a running broker."""
+"""Spark sink `rocketmq`: a topic of a running broker."""

@@ -2,24 +2,25 @@
 
 Options: `names` (name servers, `host:port;host:port`), `topic` (for rows without their own), `group` (of the
 producer), `accessKey`, `secretKey`, `tls`, `run` and `ask` (below).  Columns: see `rows.KINDS`; those of the sources
-are allowed as well, so that what they read can be sent unchanged.  Mode `append` only: no topic is overwritten.  Rows
-without a `queueId` go round the queues; those with one keep the order of their partition.
+are allowed as well, so that their rows can be sent unchanged.  Mode `append` only: no topic is overwritten.  Rows
+without a `queueId` go to the queues in turn; those with one keep the order of their partition.
 
 Guarantees.  Every row is stored at least once, or the write fails.  And at most once, because every row has a name
 (`rows.Naming`, its message's UNIQ_KEY), and a repeated attempt queries the topic's brokers for existing names
 (QUERY_MESSAGE, by their index) and sends the others.  Repeated attempts are:
 
 * a stream whose last epoch was not committed, after its restart: same checkpoint, same query id, same names;
-* a task that Spark tries again, and a send whose answer did not come;
+* a task that Spark tries again, and a send without an answer;
 * a batch with the option `run`, which is repeated with the same `run` after it failed.
 
-Conditions.  The same rows come to the same partition again (in any order): true for files, stores and topics, and for a
-shuffle of the same width; not for random values.  A broker whose index is off, that lost it in a crash, that has
-deleted the messages, or that no name server knows any more cannot answer, and then a row may be stored twice; a known
-one that does not answer fails the write.  A stream queries once, in its first epoch after a start: with asynchronous
-progress tracking, which may repeat several epochs, use `ask` = `always`; likewise where executors are lost after a
-shuffle, since Spark then counts attempts from 0 again.  Speculative tasks must be off, which is the default.  A failed
-batch without `run` leaves its sent rows.  Flushing and replication are the broker's: a confirmed message counts.
+Conditions.  The same rows come to the same partition again (in any order): true for files, stores and topics, and
+for a shuffle of the same width; not for random values.  A broker whose index is off, that lost it in a crash, that
+has deleted the messages, or that no name server lists any more cannot answer, and then a row may be stored twice.  A
+listed one that does not answer fails the write.  A stream queries once, in its first epoch after a start: with
+asynchronous progress tracking, which may repeat several epochs, use `ask` = `always`; likewise where executors are
+lost after a shuffle, since Spark then counts attempts from 0 again.  Speculative tasks must be off, which is the
+default.  A failed batch without `run` leaves its sent rows.  Flushing and replication are the broker's: a confirmed
+message counts.
 """
 
 import asyncio
@@ -35,9 +36,9 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import ScaledClock, wall_ms
-from sandbox.pipeline.access import Access, access_of
 from sandbox.pipeline.sinks.rows import Naming, check_columns, rows_of
 from sandbox.pipeline.sinks.sending import GROUP, Cluster, Sender
+from sandbox.pipeline.sources.cluster_access import Access, access_of
 from sandbox.pipeline.sources.cluster_rows import BROKER
 from sandbox.pipeline.sources.records import SCHEMA, STORE
 from sandbox.transport.tcp_client import TcpConnector
@@ -52,7 +53,7 @@ NUMBERS = itertools.count(1)
 
 
 class Target(NamedTuple):
-    """The options."""
+    """The parsed options of the sink."""
 
     cluster: Cluster
     access: Access
@@ -62,7 +63,7 @@ class Target(NamedTuple):
 
 
 def batch_writer(options: Any, schema: Any, *, overwrite: bool) -> "BatchWriter":
-    """Without the option `run` under a name of its own."""
+    """Return the writer of a batch.  Without the option `run` it draws a random run name."""
     target = target_of(options, schema, overwrite=overwrite)
     drawn = Chance(f"{platform.node()} {os.getpid()} {wall_ms()} {next(NUMBERS)}")
     return BatchWriter(target, target.run or drawn.token(RUN_CHARACTERS, "0123456789abcdef"))
@@ -76,7 +77,7 @@ class Sent(WriterCommitMessage):
 
 
 class BatchWriter(DataSourceArrowWriter):
-    """Its commit does nothing: messages are in the broker already."""
+    """The writer of a batch.  Its commit does nothing: messages are in the broker already."""
 
     def __init__(self, target: Target, run: str) -> None:
         self.target, self.run = target, run
@@ -89,7 +90,7 @@ class BatchWriter(DataSourceArrowWriter):
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
-    """As the batch's, under the query's id and the epoch's number."""
+    """The writer of a stream: it names rows by the query's id and the epoch's number."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
@@ -107,20 +108,20 @@ class StreamWriter(DataSourceStreamArrowWriter):
         return hand_over(self.target, naming, iterator, asks=asks)
 
     def commit(self, messages: Any, batchId: int) -> None:
-        """Nothing to do."""
+        """Do nothing: messages are in the broker already."""
 
     def abort(self, messages: Any, batchId: int) -> None:
-        """Nothing can be undone; the epoch is repeated, with the same names."""
+        """Do nothing: sent messages cannot be removed.  Spark repeats the epoch with the same names."""
 
 
 _first_epoch: dict[str, int] = {}
 
 
 def maybe_again(run: str, epoch: int) -> bool:
-    """Return whether this may be the epoch that was running when the query ended.
+    """Return True if this may be the epoch that was running when the query ended.
 
-    Only the first epoch of a run can be.  A worker process that has executed an earlier one of this run knows that it
-    is not; a new process cannot know.
+    Only the first epoch of a run can be that one.  A worker process that has executed an earlier epoch of this run
+    rules it out; a new process cannot.
     """
     if run not in _first_epoch and len(_first_epoch) == RUNS_REMEMBERED:
         _first_epoch.clear()
@@ -128,24 +129,27 @@ def maybe_again(run: str, epoch: int) -> bool:
 
 
 def target_of(options: Any, schema: Any, *, overwrite: bool) -> Target:
-    """Raises ValueError with a sentence for invalid options or columns."""
+    """Return the parsed options of the sink.
+
+    Raises ValueError with a sentence for invalid options or columns.
+    """
     if overwrite:
-        raise ValueError("A topic cannot be overwritten: messages are only ever added to it. Use the mode append.")
+        raise ValueError("A topic cannot be overwritten. Use the mode append.")
     access = access_of(options)
     ask = options.get("ask", ASKS[0])
     if ask not in ASKS:
-        raise ValueError(f"The option ask is {ask}; it should be {' or '.join(ASKS)}.")
+        raise ValueError(f"Option ask must be {' or '.join(ASKS)}, not {ask}.")
     types = {field.name: field.dataType.simpleString() for field in schema.fields}
     topic = options.get("topic") or None
     check_columns(types, frozenset({STORE, BROKER, *SCHEMA.names}))
     if topic is None and "topic" not in types:
-        raise ValueError("No topic is named: give the option topic, or a column topic.")
+        raise ValueError("No topic. Set the option topic, or add a column topic.")
     cluster = Cluster(access.name_servers, options.get("group", GROUP), access.access_key, access.secret_key)
     return Target(cluster, access, topic, options.get("run") or None, ask == "always")
 
 
 def hand_over(target: Target, naming: Naming, batches: Iterator[pa.RecordBatch], *, asks: bool) -> Sent:
-    """All rows of one partition; an empty one needs no connection."""
+    """Send all rows of one partition and return the counts; an empty partition opens no connection."""
     loop = asyncio.new_event_loop()
     connector: TcpConnector | None = None
     sender: Sender | None = None

@@ -1,8 +1,8 @@
-"""Rows for a topic: read from Arrow, and named so that the same row is recognised later.
+"""Rows for a topic: read from Arrow, and named so that a later attempt recognises the same row.
 
-A row's name is its message's UNIQ_KEY, which brokers index: `Naming` makes it from the run, the epoch, the partition,
-the row's content, and the number of equal rows before it in its partition.  So it works with another order of the rows
-and with equal rows.
+A row's name is its message's UNIQ_KEY, which brokers index: `Naming` makes it from the run, the epoch, the
+partition, the row's content, and the number of equal rows before it in its partition.  So it works with another
+order of the rows and with equal rows.
 """
 
 import hashlib
@@ -67,7 +67,7 @@ TIME = slice(10, 14)  # of a UNIQ_KEY: milliseconds since the start of the month
 
 
 class Row(NamedTuple):
-    """One message to send; no queue: any."""
+    """One message to send; `queue_id` is None for any queue."""
 
     topic: str
     body: bytes
@@ -79,14 +79,17 @@ class Row(NamedTuple):
 
 
 class Naming:
-    """Names of the rows of one partition, in order.  Keeps a count for each distinct row."""
+    """The names of the rows of one partition, in order.  Keeps a count for each distinct row."""
 
     def __init__(self, run: str, epoch: int, partition: int) -> None:
         self._begin = f"{run}\0{epoch}\0{partition}".encode()
         self._seen: Counter[bytes] = Counter()
 
     def name(self, row: Row) -> str:
-        """32 hex digits.  Their time is 0, the start of the month: RocketMQ's tools search from there."""
+        """Return the name of the row: 32 hex digits.
+
+        Their time is 0, the start of the month, because RocketMQ's tools search from there.
+        """
         digest = hashlib.blake2b(repr(row).encode("utf-8", "surrogatepass"), digest_size=NAME_BYTES).digest()
         self._seen[digest] += 1
         name = bytearray(
@@ -105,16 +108,19 @@ def message(row: Row, name: str) -> Message:
 
 
 def rows_of(batch: "pa.RecordBatch", topic: str | None) -> Iterator[Row]:
-    """Raises ValueError for a row without a body, or without a topic where the option `topic` is missing."""
+    """Yield the rows of an Arrow batch.
+
+    Raises ValueError for a row without a body, or without a topic if the option `topic` is missing.
+    """
     columns: dict[str, Sequence[Any]] = {
         name: batch.column(name).to_pylist() if name in batch.schema.names else [None] * batch.num_rows
         for name in KINDS
     }
     for body, own, keys, tags, pairs, queue_id, delay in zip(*columns.values(), strict=True):
         if body is None:
-            raise ValueError("A row has no body. Give every row one, or leave those without out.")
+            raise ValueError("A row has no body. Remove rows without a body.")
         if not (named := own or topic):
-            raise ValueError("A row names no topic. Give the option topic, or fill the column topic.")
+            raise ValueError("A row has no topic. Set the option topic, or fill the column topic.")
         properties = dict(pairs or ())
         yield Row(
             named,
@@ -128,11 +134,14 @@ def rows_of(batch: "pa.RecordBatch", topic: str | None) -> Iterator[Row]:
 
 
 def check_columns(types: dict[str, str], also: frozenset[str]) -> None:
-    """Columns of a table by their Spark types; `also` are further allowed ones.  Raises ValueError."""
+    """Raise ValueError if a column is unknown, of a wrong type, or if the column `body` is missing.
+
+    `types`: Spark types by column.  `also`: further allowed columns.
+    """
     if unknown := sorted(set(types) - set(KINDS) - also):
-        raise ValueError(f"Nothing of a message is called {', '.join(unknown)}. Columns are: {', '.join(KINDS)}.")
+        raise ValueError(f"A message has no {', '.join(unknown)}. Columns are: {', '.join(KINDS)}.")
     if "body" not in types:
-        raise ValueError("There is no column body, which is what a message says.")
+        raise ValueError("The column body is missing: it is the content of a message.")
     for name, kinds in KINDS.items():
         if name in types and types[name] not in kinds:
-            raise ValueError(f"The column {name} is {types[name]}; it should be {' or '.join(kinds)}.")
+            raise ValueError(f"The column {name} must be {' or '.join(kinds)}, not {types[name]}.")

@@ -1,4 +1,7 @@
-"""Sends rows with our own client, each stored once: before a repeated send, the topic is queried for the row."""
+"""Sending of rows with the client library, each stored once.
+
+Before a repeated send, the topic is queried for the row.
+"""
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
@@ -34,7 +37,7 @@ DELAYED = "SCHEDULE_TOPIC_XXXX"  # where a delayed message waits
 
 
 class Cluster(NamedTuple):
-    """The target cluster; keys if it checks signatures."""
+    """The target cluster: its name servers, the producer group, and keys if it checks signatures."""
 
     name_servers: tuple[str, ...]
     group: str = GROUP
@@ -86,18 +89,23 @@ class Sender:
         self._turn = 0
 
     async def open(self) -> None:
-        """Raises ConnectFailed when no name server answers."""
+        """Connect to the cluster and start the producer.  Raises ConnectFailed if no name server answers."""
         try:
             await self._admin.names.cluster()
         except RemotingError as error:
             where = ";".join(self._cluster.name_servers)
-            raise ConnectFailed(f"There is no name server at {where}: {error}. Start it, or correct names.") from error
+            raise ConnectFailed(
+                f"No name server answers at {where}: {error}. Start it, or correct the option names."
+            ) from error
         await self._producer.start()
         if self._asks:
             await self._clock.sleep(SETTLE_S)
 
     async def send(self, rows: Iterable[Row]) -> None:
-        """Returns when brokers have all of them.  Raises SandboxError with a sentence; then some may be stored."""
+        """Send these rows and return when brokers have stored all of them.
+
+        Raises SandboxError with a sentence; then some rows may be stored.
+        """
         chunk: list[Row] = []
         for row in rows:
             chunk.append(row)
@@ -124,12 +132,15 @@ class Sender:
         await _all(self._one_by_one(queue, ways[queue]) for queue in sorted(ways))
 
     async def _one_by_one(self, queue: MessageQueue, parts: list[list[Message]]) -> None:
-        """Rows of one queue keep their order."""
+        """Send packets to one queue one after the other, so that its rows keep their order."""
         for packet in parts:
             await self._deliver(queue, packet)
 
     async def _deliver(self, queue: MessageQueue, packet: list[Message]) -> None:
-        """Stored once, with any number of attempts."""
+        """Send one packet and retry until the broker has stored each message once.
+
+        Raises ConnectFailed after `TRIES` attempts without an answer, or an error if the broker refuses.
+        """
         doubts, busy = 0, 0
         while packet:
             try:
@@ -146,7 +157,9 @@ class Sender:
             except RemotingError as error:  # it may be stored all the same
                 doubts += 1
                 if doubts == TRIES:
-                    raise ConnectFailed(f"{queue.broker} does not take messages for {queue.topic}: {error}.") from error
+                    raise ConnectFailed(
+                        f"{queue.broker} does not accept messages for {queue.topic}: {error}."
+                    ) from error
                 await self._clock.sleep(PAUSE_S * 2 ** (doubts - 1))
 
     async def _hand_over(self, queue: MessageQueue, packet: list[Message]) -> None:
@@ -159,7 +172,7 @@ class Sender:
             raise _refused(queue, packet, error) from error
 
     async def _missing(self, asked: list[Message]) -> list[Message]:
-        """Those no broker has.  Raises RemotingError when one of them cannot be queried."""
+        """Return the messages that no broker has.  Raises RemotingError if one of them cannot be queried."""
         turns = asyncio.Semaphore(QUESTIONS)
 
         async def is_there(made: Message) -> bool:
@@ -176,21 +189,24 @@ class Sender:
         return missing
 
     async def _learn(self, topic: str) -> None:
-        """Read the topic's queues.  Raises ClientError when it cannot be written to."""
+        """Read the topic's queues and masters.  Raises ClientError if it does not exist or accepts no messages."""
         try:
             route = await self._admin.names.route(topic)
         except BrokerRefused as no:
             if no.code != ResponseCode.TOPIC_NOT_EXIST:
                 raise
             where = ";".join(self._cluster.name_servers)
-            raise ClientError(f"There is no topic {topic} at {where}. Create it first.") from no
+            raise ClientError(f"No topic {topic} at {where}. Create it first.") from no
         self._queues[topic] = publish_queues(topic, route)
         if not self._queues[topic]:
-            raise ClientError(f"The topic {topic} has no queue that takes messages now.")
+            raise ClientError(f"The topic {topic} has no queue that accepts messages now.")
         self._masters[topic] = sorted((await self._admin.names.masters_of(topic)).values())
 
     def _queue(self, topic: str, queue_id: int | None) -> MessageQueue:
-        """The next in turn.  Raises ClientError for an unknown queue id."""
+        """Return the queue with this id, or the topic's next queue in turn if it is None.
+
+        Raises ClientError for an unknown queue id.
+        """
         queues = [queue for queue in self._queues[topic] if queue_id is None or queue.queue_id == queue_id]
         if not queues:
             most = max(queue.queue_id for queue in self._queues[topic])
@@ -200,9 +216,10 @@ class Sender:
 
 
 def packets(named: Iterable[tuple[Row, Message]]) -> Iterator[tuple[int | None, list[Message]]]:
-    """Messages sent together, with their queue: of one topic and queue, in order, in sizes for one request.
+    """Yield packets of messages to send together, each with its queue id: of one topic and queue, in order.
 
-    Delayed ones are sent alone, since a batch cannot contain them, and large ones, since a batch is not compressed.
+    A packet fits one request.  Delayed messages are sent alone, since a batch cannot contain them, and so are large
+    ones, since a batch is not compressed.
     """
     open_ones: dict[tuple[str, int | None], list[Message]] = {}
     room: dict[tuple[str, int | None], int] = {}
@@ -229,11 +246,11 @@ def _refused(queue: MessageQueue, packet: list[Message], error: SandboxError) ->
     if len(packet) == 1:
         what = f"a message of {largest} bytes"
     remark = error.remark if isinstance(error, BrokerRefused) else str(error)
-    return ClientError(f"{queue.broker} does not take {what} for {queue.topic}: {remark.rstrip('.')}.")
+    return ClientError(f"{queue.broker} does not accept {what} for {queue.topic}: {remark.rstrip('.')}.")
 
 
 async def _all(coroutines: "Iterable[Coroutine[Any, Any, Any]]") -> list[Any]:
-    """Concurrently; the first error cancels the others and is raised."""
+    """Run the coroutines concurrently and return their results; the first error cancels the others and is raised."""
     tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
     try:
         return await asyncio.gather(*tasks)

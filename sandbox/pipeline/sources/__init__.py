@@ -1,1 +1,1 @@
-"""Spark sources: a store directory, a journal."""
+"""Spark sources: a store directory, a journal, a running cluster."""

@@ -1,4 +1,4 @@
-"""Check that requested offsets are a range of their queue: an empty result would not show what is wrong."""
+"""Check that requested offsets are a range of their queue, because an empty result would not show the mistake."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeVar
@@ -16,20 +16,20 @@ def check_range(
     *,
     fail_on_data_loss: bool,
 ) -> None:
-    """`starting`, `ending`: by options, special offsets (below 0) among them; `ends`: of the queues now.
+    """Raise StoreError if a start is after the requested end or, with `fail_on_data_loss`, after the queue's end.
 
-    Raises StoreError for a start after the end that was asked for and, where lost messages are a failure, after the
-    end of the queue.
+    `starting`, `ending`: offsets from the options, special ones (below 0) among them.  `ends`: current ends of the
+    queues.
     """
     for queue, start in starting.items():
         end, high = ending.get(queue, -1), ends.get(queue)
         if 0 <= end < start:
             raise StoreError(
-                f"startingOffsets begins {named(queue)} at {start}, and endingOffsets ends it at {end}. "
-                "Choose a start that is not after the end."
+                f"startingOffsets is {start} for {named(queue)}, and endingOffsets is {end}. "
+                "Choose a start before the end."
             )
         if high is not None and start > high and fail_on_data_loss:
             raise StoreError(
-                f"startingOffsets begins {named(queue)} at {start}, and it ends at {high}. Choose an "
-                f"offset up to {high}, or set failOnDataLoss to false to read what is there."
+                f"startingOffsets is {start} for {named(queue)}, which ends at {high}. Choose an "
+                f"offset up to {high}, or set failOnDataLoss to false to read the existing messages."
             )

@@ -1,11 +1,11 @@
-"""Bodies that are one Avro record each (binary encoding, nothing before or behind it), decoded by fastavro.
+"""Decoding of bodies that are one Avro record each (binary encoding, nothing before or behind it) with fastavro.
 
     boolean int long float double string bytes → BOOLEAN INT BIGINT FLOAT DOUBLE STRING BINARY
     enum → STRING · fixed → BINARY · array → ARRAY · map → MAP<STRING, …> · record → STRUCT · [null, X] → X
     date → DATE · timestamp-millis, -micros → TIMESTAMP · decimal → DECIMAL; other logical types are what they stand on
 
-Other unions and records inside themselves have no column type.  Spark's own `from_avro` is in a jar that PySpark does
-not bring along.
+Other unions and recursive records have no column type.  Spark's own `from_avro` is in a jar that PySpark does not
+include.
 """
 
 from collections.abc import Iterator, Mapping
@@ -54,11 +54,14 @@ Schema = dict[str, Any]
 
 
 class WrongBodies(SandboxError):
-    """Bodies that cannot be read as requested; the sentence names what can be read."""
+    """Error: bodies cannot be read as requested; the sentence names the formats that can."""
 
 
 def avro_schema(text: str) -> Schema:
-    """A record's, without the logical types that have no column type.  Raises WrongBodies."""
+    """Return the schema of a record, without the logical types that have no column type.
+
+    Raises WrongBodies if the text is not the schema of a record with fields.
+    """
     from fastavro import parse_schema
     from fastavro.schema import SchemaParseException, UnknownType
 
@@ -66,23 +69,28 @@ def avro_schema(text: str) -> Schema:
         schema = _without_logical(orjson.loads(text))
         parse_schema(schema)
     except orjson.JSONDecodeError as error:
-        raise WrongBodies(f'bodySchema is no JSON ({error}): an Avro schema is {{"type": "record", …}}.') from None
+        raise WrongBodies(f'bodySchema is not JSON ({error}): an Avro schema is {{"type": "record", …}}.') from None
     except (SchemaParseException, UnknownType, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise WrongBodies(f"bodySchema is no Avro schema: {' '.join(str(error).split())}.") from None
+        raise WrongBodies(f"bodySchema is not an Avro schema: {' '.join(str(error).split())}.") from None
     if not isinstance(schema, dict) or schema.get("type") != "record" or not schema["fields"]:
-        raise WrongBodies("bodySchema has to be the schema of a record with a field, whose fields become columns.")
+        raise WrongBodies(
+            "bodySchema must be the schema of a record with at least one field. Its fields become columns."
+        )
     fields_of(schema)
     return schema
 
 
 def fields_of(schema: Schema) -> dict[str, pa.DataType]:
-    """Field → type of its column.  Raises WrongBodies."""
+    """Return the column type of each field.  Raises WrongBodies for a field without one."""
     kind = _type(schema, {}, str(schema["name"]))
     return {field.name: field.type for field in kind}
 
 
 def decoded(rows: "DataFrame", schema: Schema, names: Mapping[str, str], malformed: str) -> "DataFrame":
-    """`names`: column of each field.  What is no such record is in the column `malformed`."""
+    """Return the rows with a column for each field of their bodies.  `names`: column of each field.
+
+    A body that is no such record is in the column `malformed`.
+    """
     kinds = fields_of(schema)
     kept = [field for field in rows.schema.fields if field.name != BODY]
     ddl = [f"`{field.name}` {field.dataType.simpleString()}" for field in kept]
@@ -103,7 +111,7 @@ def decoded(rows: "DataFrame", schema: Schema, names: Mapping[str, str], malform
 
 
 def records(bodies: list[bytes], schema: Schema) -> tuple[list[pa.Array], list[bool]]:
-    """A column for each field, null where a body is no such record, and which bodies are one."""
+    """Return a column for each field, null where a body is no such record, and a list of which bodies are valid."""
     from fastavro import parse_schema
     from fastavro.read import LOGICAL_READERS
 
@@ -116,11 +124,16 @@ def records(bodies: list[bytes], schema: Schema) -> tuple[list[pa.Array], list[b
     except (pa.ArrowException, OverflowError):  # a value no column of its type can hold
         values = [value if _fits(value, kind) else None for value in values]
         made = pa.array(values, kind)
-    return made.flatten(), [value is not None for value in values]  # fields themselves do not know of a null record
+    return made.flatten(), [
+        value is not None for value in values
+    ]  # the fields do not contain the nulls of their record
 
 
-def _decoded(body: bytes, parsed: Any) -> dict[str, Any] | None:
-    """None: it is no such record.  fastavro raises what Python raises on the way, from EOFError to IndexError."""
+def _decoded(body: bytes, parsed: Any) -> dict[str, object] | None:
+    """Return the record in a body, or None if the body is no such record.
+
+    On invalid bodies fastavro raises any error of Python, from EOFError to IndexError.
+    """
     from fastavro import schemaless_reader
 
     source = BytesIO(body)
@@ -132,7 +145,7 @@ def _decoded(body: bytes, parsed: Any) -> dict[str, Any] | None:
 
 
 def _exact(data: bytes, writer_schema: Schema | None = None, reader_schema: Schema | None = None) -> Decimal:
-    """Raises ValueError where it has more digits than its schema says."""
+    """Return a decimal of exactly these bytes.  Raises ValueError if it has more digits than its schema allows."""
     assert writer_schema is not None
     unscaled = int.from_bytes(data, "big", signed=True)
     if abs(unscaled) >= 10 ** writer_schema["precision"]:
@@ -149,11 +162,14 @@ def _fits(value: Any, kind: pa.DataType) -> bool:
 
 
 def _type(schema: Any, known: dict[str, pa.DataType | None], at: str) -> pa.DataType:
-    """`known`: named types so far, None for those not finished.  `at`: where it is, for the sentence."""
+    """Return the column type of a schema.
+
+    `known`: named types so far, None for unfinished ones.  `at`: position in the schema, for the sentence.
+    """
     if isinstance(schema, list):
         kinds = [kind for kind in schema if kind != "null"]
         if len(kinds) != 1:
-            raise WrongBodies(f"{at} is a union of several types, which no column can be: only null and one other can.")
+            raise WrongBodies(f"{at} is a union of several types. A column can only be a union of null and one type.")
         return _type(kinds[0], known, at)
     name = schema if isinstance(schema, str) else schema["type"]
     if not isinstance(name, str):
@@ -171,7 +187,7 @@ def _type(schema: Any, known: dict[str, pa.DataType | None], at: str) -> pa.Data
     if isinstance(schema, dict) and name in ("record", "enum", "fixed"):
         return _of_name(schema, known, at)
     if (arrow_type := known.get(name.rpartition(".")[2])) is None:
-        raise WrongBodies(f"{at} is {name}, which no column can be.")
+        raise WrongBodies(f"{at} has the type {name}, which no column can have.")
     return arrow_type
 
 
@@ -180,7 +196,7 @@ def _of_name(schema: Schema, known: dict[str, pa.DataType | None], at: str) -> p
     known[name] = None
     if schema["type"] == "record":
         if not schema["fields"]:
-            raise WrongBodies(f"{at} is a record without fields, which no column can be.")
+            raise WrongBodies(f"{at} is a record without fields, which no column can have.")
         known[name] = pa.struct(
             [(field["name"], _type(field["type"], known, f"{at}.{field['name']}")) for field in schema["fields"]]
         )
@@ -193,13 +209,16 @@ def _decimal(schema: Schema, at: str) -> pa.DataType:
     digits, scale = schema.get("precision"), schema.get("scale", 0)
     if not (isinstance(digits, int) and isinstance(scale, int) and 0 <= scale <= digits and 0 < digits <= MAX_DIGITS):
         raise WrongBodies(
-            f"{at} is a decimal that no column can be: it needs a precision from 1 to {MAX_DIGITS} and no larger scale."
+            f"{at} is not a valid decimal: the precision is 1 to {MAX_DIGITS}, and the scale is not larger."
         )
     return pa.decimal128(digits, scale)
 
 
 def _without_logical(schema: Any) -> Any:
-    """Fastavro gives values of Python for logical types: only those that are columns stay, decimals by our name."""
+    """Return the schema without the logical types that have no column type; decimals get our own name.
+
+    Otherwise fastavro would return Python values for them.
+    """
     if isinstance(schema, list):
         return [_without_logical(each) for each in schema]
     if not isinstance(schema, dict):
@@ -216,7 +235,7 @@ def _without_logical(schema: Any) -> Any:
 
 
 def _ddl(kind: pa.DataType) -> str:
-    """The type's Spark name."""
+    """Return the name of the type in Spark's DDL."""
     if pa.types.is_list(kind):
         return f"ARRAY<{_ddl(kind.value_type)}>"
     if pa.types.is_map(kind):

@@ -1,8 +1,9 @@
-"""Bodies of messages as columns: JSON objects, Avro records or text, with what is none of that kept apart.
+"""Bodies of messages as columns: JSON objects, Avro records or text; bodies of no such form are kept apart.
 
-A Python data source has to know its columns before it reads, so this is a function of rows that have been read.  The
-column `body` goes, and for it come the body's fields and `_malformed`: the whole body where it cannot be read that way,
-and then every field is null; else null.  A field called like a column of the message is `body_<name>`.
+A Python data source has to declare its columns before it reads, so this is a function of rows that have been read.
+The body's fields and `_malformed` replace the column `body`.  `_malformed` is the whole body if it cannot be read
+that way, and then every field is null; otherwise it is null.  A field with the name of a column of the message
+becomes `body_<name>`.
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sandbox.pipeline.sources.avro_bodies import WrongBodies, avro_schema, decoded, fields_of
 from sandbox.pipeline.sources.records import BODY, SCHEMA, STORE
-from sandbox.pipeline.spark_says import of_spark
+from sandbox.pipeline.spark.error_text import of_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -24,30 +25,36 @@ _TEXT = "_text"
 
 
 class Bodies(NamedTuple):
-    """`schema`: columns of JSON, also as DDL, and a schema's JSON of Avro; None: as the bodies are, or none."""
+    """The format of bodies.
+
+    `schema`: columns of JSON, also as DDL, or the JSON of an Avro schema; None to infer it or if the format has none.
+    """
 
     kind: str
     schema: "StructType | str | None" = None
 
 
 def bodies_of(options: Mapping[str, str]) -> Bodies | None:
-    """Options `body` and `bodySchema`; None: bodies stay as they are.  Raises WrongBodies."""
+    """Return the format in the options `body` and `bodySchema`.
+
+    None if bodies stay as they are.  Raises WrongBodies.
+    """
     schema = options.get("bodySchema") or None
     if not options.get("body"):
         if schema is not None:
-            raise WrongBodies(f"bodySchema says what a body holds: say with --option body={'|'.join(KINDS)} how.")
+            raise WrongBodies(f"bodySchema needs the format of bodies. Set --option body={'|'.join(KINDS)}.")
         return None
     if (kind := options["body"]) not in KINDS:
-        raise WrongBodies(f"--option body={kind} is not known here: choose {', '.join(KINDS)}.")
+        raise WrongBodies(f"Unknown value --option body={kind}. Choose {', '.join(KINDS)}.")
     if kind == "avro" and schema is None:
-        raise WrongBodies("An Avro body does not say what it holds: give its schema by --option bodySchema=JSON.")
+        raise WrongBodies("Avro bodies need a schema. Set --option bodySchema=JSON.")
     if kind == "text" and schema is not None:
-        raise WrongBodies("A text has no columns: leave bodySchema away, or say --option body=json.")
+        raise WrongBodies("Text bodies have no columns. Remove bodySchema, or set --option body=json.")
     return Bodies(kind, schema)
 
 
 def with_bodies(rows: "DataFrame", bodies: Bodies | None) -> "DataFrame":
-    """`rows` have a column `body` of bytes.  Raises WrongBodies."""
+    """Return the rows with columns for their bodies; `rows` have a column `body` of bytes.  Raises WrongBodies."""
     if bodies is None:
         return rows
     if bodies.kind == "avro":
@@ -56,7 +63,7 @@ def with_bodies(rows: "DataFrame", bodies: Bodies | None) -> "DataFrame":
 
 
 def fields_in(schema: "StructType") -> "StructType":
-    """The fields of bodies in a table that `with_bodies` made."""
+    """Return the fields of bodies in a table that `with_bodies` made."""
     from pyspark.sql.types import StructField, StructType
 
     own = {STORE, MALFORMED, *SCHEMA.names} - {BODY}
@@ -78,7 +85,7 @@ def _with_text(rows: "DataFrame") -> "DataFrame":
 
 
 def _with_json(rows: "DataFrame", schema: "StructType | str | None") -> "DataFrame":
-    """Read the bodies as JSON.
+    """Return the rows with columns for their JSON bodies.
 
     Each is parsed inside an outer object, so that a body with text after its own object is malformed too.
     """
@@ -110,7 +117,7 @@ def _inferred(rows: "DataFrame") -> "StructType":
     schema = rows.sparkSession.read.json(objects, mode="DROPMALFORMED").schema
     if not schema.fields:
         raise WrongBodies(
-            f"None of the first {SAMPLE} bodies is a JSON object with a field: name the columns by "
+            f"None of the first {SAMPLE} bodies is a JSON object with a field. Name the columns with "
             '--option bodySchema, such as "carrier STRING, miles BIGINT".'
         )
     return schema
@@ -123,28 +130,28 @@ def _of_ddl(ddl: str) -> "StructType":
     try:
         schema = StructType.fromDDL(ddl)
     except PySparkException as error:
-        raise WrongBodies(of_spark(str(error), of="bodySchema") or f"bodySchema {ddl} is no list of columns.") from None
+        raise WrongBodies(
+            of_spark(str(error), of="bodySchema") or f"bodySchema {ddl} is not a list of columns."
+        ) from None
     if not isinstance(schema, StructType):
-        raise WrongBodies(f"bodySchema {ddl} is no list of columns: write name and type of each.")
+        raise WrongBodies(f"bodySchema {ddl} is not a list of columns. Write the name and type of each.")
     return schema
 
 
 def _named(fields: Sequence[str], columns: Sequence[str]) -> dict[str, str]:
-    """Field → column.  Raises WrongBodies where two would be one."""
+    """Return the column name of each field.  Raises WrongBodies if two fields would have the same column."""
     taken = {MALFORMED, *(name.lower() for name in columns if name != BODY)}
     names: dict[str, str] = {}
     for field in fields:
         name = f"{BODY}_{field}" if field.lower() in taken else field
         if name.lower() in (other.lower() for other in names.values()):
-            raise WrongBodies(
-                f"Bodies have two fields that would be the column {name.lower()}: name one of them in bodySchema."
-            )
+            raise WrongBodies(f"Bodies have two fields for the column {name.lower()}. Name one of them in bodySchema.")
         names[field] = name
     return names
 
 
 def _text() -> "Column":
-    """Null where it is no UTF-8."""
+    """Return the body as text, null if it is not UTF-8."""
     from pyspark.sql import functions as f
 
     return f.try_validate_utf8(f.col(BODY).cast("string"))

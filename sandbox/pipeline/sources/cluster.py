@@ -1,7 +1,7 @@
-"""`spark.read.format("rocketmq")`: topics of a running cluster, ours or Apache's, one row a message.
+"""`spark.read.format("rocketmq")`: topics of a running cluster, QueueViz's or Apache's, one row per message.
 
 Options: see `cluster_options.NAMES`; queues and offsets are named as the Kafka source names them, a queue as
-`broker-a:0`.  The ends are those at planning: what comes later is not read.  A partition is a range of one queue.
+`broker-a:0`.  The ends are those at planning: later messages are not read.  A partition is a range of one queue.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ from sandbox.pipeline.sources.cluster_rows import rows
 
 
 class RangePartition(InputPartition):
-    """A range of one queue."""
+    """A partition of a read: a range of one queue."""
 
     def __init__(self, piece: Range) -> None:
         super().__init__(piece)
@@ -31,7 +31,7 @@ class RangePartition(InputPartition):
 
 
 class ClusterReader(DataSourceReader):
-    """Plans with the queues' ends; reads in the workers."""
+    """The batch reader: it plans with the queues' ends and reads in the workers."""
 
     def __init__(self, asked: Asked, dial: Dial = TcpLine) -> None:
         self.asked, self._dial = asked, dial
@@ -47,7 +47,7 @@ class ClusterReader(DataSourceReader):
 
 
 def batches(line: Line, piece: Range, asked: Asked) -> Iterator[pa.RecordBatch]:
-    """The messages of a range.  Raises SandboxError with a sentence."""
+    """Yield the messages of a range.  Raises SandboxError with a sentence."""
     pulls = Pulls(line.link, piece, fail_on_data_loss=asked.fail_on_data_loss)
     try:
         while pulled := line.run(pulls.more()):
@@ -86,14 +86,18 @@ async def started(link: Link, asked: Asked, queue_ends: dict[MessageQueue, Ends]
 
 
 async def there(link: Link, chosen: Chosen) -> dict[MessageQueue, Ends]:
-    """The chosen queues with their ends.  Raises NoTopic, ClientError for one that is not there, ConnectFailed."""
+    """Return the chosen queues with their ends.
+
+    Raises NoTopic or ClientError for a topic or queue that does not exist or is not readable, ConnectFailed without
+    a name server.
+    """
     queues, unknown = await queues_of(link, chosen)
     if unknown:
         raise unknown[min(unknown)]
     if missing := sorted((chosen.queues or frozenset()) - set(queues)):
-        raise ClientError(f"There is no {offsets.named(missing[0])} to read, which option assign names.")
+        raise ClientError(f"Option assign names {offsets.named(missing[0])}, which does not exist.")
     if unreadable := sorted(set(chosen.topics) - {queue.topic for queue in queues}):
-        raise ClientError(f"The topic {unreadable[0]} has no queue that can be read: its permission is without R.")
+        raise ClientError(f"The topic {unreadable[0]} has no readable queue: its permission lacks R.")
     queue_ends: dict[MessageQueue, Ends] = {}
     for queue, ends in (await link.ends(queues)).items():
         if isinstance(ends, SandboxError):
@@ -103,7 +107,10 @@ async def there(link: Link, chosen: Chosen) -> dict[MessageQueue, Ends]:
 
 
 async def queues_of(link: Link, chosen: Chosen) -> tuple[list[MessageQueue], dict[str, NoTopic]]:
-    """The chosen queues, and named topics that are not there.  Raises ConnectFailed without a name server."""
+    """Return the chosen queues, and by topic the errors of chosen topics that do not exist.
+
+    Raises ConnectFailed if no name server answers.
+    """
     queues: list[MessageQueue] = []
     unknown: dict[str, NoTopic] = {}
     try:

@@ -1,11 +1,11 @@
-"""A link to a running cluster for code that does not wait: on a loop of its own, which runs only meanwhile."""
+"""A link to a running cluster for synchronous code: a loop of its own, which runs only during a call."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
 from sandbox.kernel.clock import ScaledClock, wall_ms
-from sandbox.pipeline.access import Access
+from sandbox.pipeline.sources.cluster_access import Access
 from sandbox.pipeline.sources.cluster_link import Link
 from sandbox.transport.tcp_client import TcpConnector
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Line(Protocol):
-    """The connection that a reader needs."""
+    """The connection that a reader needs: a link and a way to run its coroutines."""
 
     @property
     def link(self) -> Link: ...
@@ -25,7 +25,7 @@ Dial = Callable[[Access], Line]
 
 
 class TcpLine:
-    """A line over real sockets."""
+    """A line over real TCP connections."""
 
     def __init__(self, access: Access) -> None:
         self._loop = asyncio.new_event_loop()

@@ -1,7 +1,7 @@
-"""Requests of a source to a running cluster: its topics, queues and their ends, and messages by their offsets.
+"""Requests of a source to a running cluster: topics, queues and their ends, messages by their offsets.
 
-Nothing in the cluster changes: no group is joined, no offset committed, no topic made.  Pulls use the tools' group
-(TOOLS_CONSUMER), which every broker has and to which nothing is delivered.
+Nothing in the cluster changes: no group is joined, no offset committed, no topic created.  Pulls use the tools'
+group (TOOLS_CONSUMER), which every broker has and to which nothing is delivered.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from sandbox.kernel.errors import (
 )
 from sandbox.message import topic_names
 from sandbox.message.queue import MessageQueue
-from sandbox.pipeline.access import Access
+from sandbox.pipeline.sources.cluster_access import Access
 from sandbox.pipeline.sources.cluster_offsets import Ends, named
 from sandbox.remoting.bodies import TopicRouteData
 from sandbox.remoting.channel import Connector
@@ -39,15 +39,18 @@ T = TypeVar("T")
 
 
 class NoTopic(SandboxError):
-    """Name servers, or the broker, do not know the topic."""
+    """Error: the name servers, or the broker, do not have the topic."""
 
 
 class NotForUs(SandboxError):
-    """A broker refuses, whenever it is asked."""
+    """Error: a broker refuses a request, and repeating it is useless."""
 
 
 class Link:
-    """`patience_s`: for a broker that does not answer; all its methods are used on one loop."""
+    """Requests to one cluster.  Use all methods on one loop.
+
+    `patience_s`: longest wait for a broker that does not answer.
+    """
 
     def __init__(self, access: Access, *, clock: Clock, connector: Connector, patience_s: float = PATIENCE_S) -> None:
         self.access = access
@@ -68,7 +71,7 @@ class Link:
         self._admin.close()
 
     async def topics(self) -> list[str]:
-        """All but the system's.  Raises RemotingError."""
+        """Return all topics except the system's, sorted.  Raises RemotingError."""
         if self._topics is None or self.clock.monotonic() - self._topics[0] >= ROUTE_S:
             known, servers = await self._admin.names.topics(), await self._admin.names.system_topics()
             of_servers = {*servers, *(name + topic_names.REPLY_SUFFIX for name in servers)}
@@ -77,11 +80,11 @@ class Link:
         return self._topics[1]
 
     async def queues(self, topic: str) -> list[MessageQueue]:
-        """Those that can be read, sorted.  Raises NoTopic, RemotingError."""
+        """Return the readable queues of the topic, sorted.  Raises NoTopic, RemotingError."""
         return subscribe_queues(topic, await self._route(topic))
 
     def forget(self) -> None:
-        """The next question about topics and queues is asked again."""
+        """Drop the cached topics and routes, so that the next request reads them again."""
         self._routes.clear()
         self._topics = None
 
@@ -92,9 +95,10 @@ class Link:
         places: dict[MessageQueue, int] | None = None,
         patience_s: float | None = None,
     ) -> dict[MessageQueue, Ends | SandboxError]:
-        """Both ends, asked at once; with `places` the first offset only of queues that do not end there.
+        """Return the first and end offsets of the queues, requested concurrently.
 
-        A queue has the error of its broker instead, if it is away or does not know the topic.  Raises NotForUs.
+        `places`: offsets by queue; the first offset is requested only for queues that do not end at theirs.  A queue
+        whose broker does not answer or does not have the topic has that error instead.  Raises NotForUs.
         """
         listed = list(queues)
         replies = await asyncio.gather(
@@ -109,10 +113,10 @@ class Link:
         return answers
 
     async def from_time(self, queue: MessageQueue, ends: Ends, at_ms: int) -> int | None:
-        """The first offset whose message was stored at `at_ms` or later; None: there is none.
+        """Return the first offset whose message was stored at `at_ms` or later, or None.
 
-        Bisected by the messages' own store times, near the broker's answer first: 4.9 names the nearest message, be it
-        older, and looks in one file only, which it chooses by the file's time.
+        A bisection by the messages' own store times, near the broker's answer first.  RocketMQ 4.9 names the nearest
+        message, even if it is older, and searches in one file only, which it chooses by the file's time.
         """
         hint = await self.asked(queue, lambda address: self._admin.offsets.at_time(address, queue, at_ms))
         near = [hint + 1, hint, hint - 1]
@@ -129,7 +133,10 @@ class Link:
         return low if low < ends.high else None
 
     async def pull(self, queue: MessageQueue, offset: int, count: int) -> PulledBytes:
-        """Raises NoTopic, NotForUs, ConnectFailed with a sentence."""
+        """Pull up to `count` messages of the queue from `offset` on.
+
+        Raises NoTopic, NotForUs, ConnectFailed with a sentence.
+        """
         return await self.asked(
             queue, lambda address: self._admin.messages.pull_bytes(address, queue, offset, count=count)
         )
@@ -137,9 +144,9 @@ class Link:
     async def asked(
         self, queue: MessageQueue, question: Callable[[str], Awaitable[T]], patience_s: float | None = None
     ) -> T:
-        """The answer of the queue's broker, wherever it is then: after each failure the route is asked again.
+        """Send a request to the queue's broker and return the answer; after each failure read the route again.
 
-        Raises NoTopic, NotForUs, or ConnectFailed when patience ends.
+        Raises NoTopic, NotForUs, or ConnectFailed after `patience_s`.
         """
         patience_s = self.patience_s if patience_s is None else patience_s
         began_s, pause_s = self.clock.monotonic(), 0.0
@@ -162,8 +169,8 @@ class Link:
                 if isinstance(error, NoTopic):
                     raise error
                 raise ConnectFailed(
-                    f"{queue.broker} does not answer, asked for {waited_s:.0f} s about {named(queue)}: "
-                    f"{error}. Start it, and run this again."
+                    f"{queue.broker} did not answer within {waited_s:.0f} s about {named(queue)}: "
+                    f"{error}. Start it and run this again."
                 ) from error
             if pause_s:
                 await self.clock.sleep(pause_s)
@@ -182,7 +189,7 @@ class Link:
         return Ends(min(max(0, low), high), high, by_master)
 
     async def _stored(self, queue: MessageQueue, offset: int, high: int) -> tuple[int, int] | None:
-        """Offset and store time of the first message from there on."""
+        """Return the offset and store time of the first message from `offset` on, or None."""
 
         def pull(address: str) -> Awaitable[PulledRecords]:
             return self._admin.messages.pull(address, queue, offset)
@@ -197,12 +204,12 @@ class Link:
         return None
 
     async def _address(self, queue: MessageQueue) -> tuple[str, bool]:
-        """The master's, or a slave's while there is none; and which of both."""
+        """Return the address of the queue's master, or of a slave without one, and True if it is the master's."""
         for broker in (await self._route(queue.topic)).brokers:
             if broker.name == queue.broker and broker.addresses:
                 node = min(broker.addresses)
                 return broker.addresses[node], node == MASTER_ID
-        raise ConnectFailed(f"name servers do not know where {queue.broker} is")
+        raise ConnectFailed(f"the name servers have no address of {queue.broker}")
 
     async def _route(self, topic: str) -> TopicRouteData:
         known = self._routes.get(topic)
@@ -211,20 +218,20 @@ class Link:
                 known = self.clock.monotonic(), await self._admin.names.route(topic)
             except BrokerRefused as no:
                 if no.code != ResponseCode.TOPIC_NOT_EXIST:
-                    raise NotForUs(f"A name server refuses to say where topic {topic} is: {no.remark}.") from no
+                    raise NotForUs(f"A name server refuses the route of topic {topic}: {no.remark}.") from no
                 where = ";".join(self.access.name_servers)
-                raise NoTopic(f"There is no topic {topic} at {where}. Create it first, or correct its name.") from no
+                raise NoTopic(f"No topic {topic} at {where}. Create it first, or correct its name.") from no
             self._routes[topic] = known
         return known[1]
 
 
 def _refused(queue: MessageQueue, no: BrokerRefused) -> SandboxError:
     if no.code == ResponseCode.TOPIC_NOT_EXIST:
-        return NoTopic(f"{queue.broker} has no topic {queue.topic} (any more).")
+        return NoTopic(f"{queue.broker} has no topic {queue.topic}, or it was deleted.")
     remark = no.remark.strip().splitlines()[0].rstrip(".") if no.remark.strip() else f"code {no.code}"
-    return NotForUs(f"{queue.broker} does not let {named(queue)} be read: {remark}.")
+    return NotForUs(f"{queue.broker} refuses reads of {named(queue)}: {remark}.")
 
 
 def no_name_server(access: Access, error: SandboxError) -> ConnectFailed:
     where = ";".join(access.name_servers)
-    return ConnectFailed(f"There is no name server at {where}: {error}. Start it, or correct names.")
+    return ConnectFailed(f"No name server answers at {where}: {error}. Start it, or correct the option names.")

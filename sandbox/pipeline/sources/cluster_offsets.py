@@ -1,6 +1,6 @@
 """Begin and end offsets of a read of a running cluster, queue by queue: numbers only.
 
-A position is the next offset of every queue; it is what a stream's checkpoint holds (`cluster_options.plain`).
+A position is the next offset of every queue, as in a stream's checkpoint (`cluster_options.plain`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,10 @@ Offsets = Mapping[MessageQueue, int]
 
 
 class Ends(NamedTuple):
-    """A queue's messages are `[low, high)`.  `by_master`: a slave may be behind, so that its end proves no loss."""
+    """The offsets `[low, high)` of a queue's messages.
+
+    `by_master` is False for a slave's answer: a slave may be behind, so its end proves no loss.
+    """
 
     low: int
     high: int
@@ -23,7 +26,7 @@ class Ends(NamedTuple):
 
 
 class Range(NamedTuple):
-    """Messages `[begin, end)` of a queue: one task."""
+    """The messages `[begin, end)` of a queue, read by one task."""
 
     queue: MessageQueue
     begin: int
@@ -40,27 +43,30 @@ def named(queue: MessageQueue) -> str:
 
 def lost(queue: MessageQueue, begin: int, end: int) -> StoreError:
     return StoreError(
-        f"Of {named(queue)} the messages {begin} to {end - 1} are not there any more: retention removed "
+        f"Messages {begin} to {end - 1} of {named(queue)} no longer exist: retention removed "
         f"them before they were read.{WAY_ON}"
     )
 
 
 def ended(queue: MessageQueue, begin: int, high: int) -> StoreError:
     return StoreError(
-        f"The {named(queue)} ends at {high}, so there is no {begin} to go on from: it was deleted or "
-        f"made anew, or its broker has lost messages.{WAY_ON}"
+        f"The {named(queue)} ends at {high} and has no offset {begin} to continue from. It was deleted or "
+        f"created again, or its broker lost messages.{WAY_ON}"
     )
 
 
 def resolved(
     option: str, asked: str | Offsets, queue_ends: Mapping[MessageQueue, Ends], otherwise: str
 ) -> dict[MessageQueue, int]:
-    """The requested offsets; queues without one get `otherwise`.  Raises ClientError for a queue that is not there."""
+    """Return the requested offsets; queues without one get `otherwise`.
+
+    Raises ClientError if the option names a queue that is not read.
+    """
     explicit = asked if isinstance(asked, Mapping) else {}
     for queue in sorted(explicit):
         if queue not in queue_ends:
             raise ClientError(
-                f"Option {option} names {named(queue)}, which is not read here. Leave it out, or correct its name."
+                f"Option {option} names {named(queue)}, which is not read. Remove it, or correct its name."
             )
     special = {"earliest": EARLIEST, "latest": LATEST}[otherwise if isinstance(asked, Mapping) else asked]
     places = {queue: explicit.get(queue, special) for queue in queue_ends}
@@ -95,8 +101,9 @@ def begins(
 def between(start: Offsets, end: Offsets, *, is_first: bool = False) -> list[Range]:
     """Return the ranges of one batch of a stream, from its checkpoint alone: the same after any restart.
 
-    A new queue is read from 0.  A queue that ends before its position was made anew, so it is read from 0 too.  In the
-    first batch such an end comes from an earlier start of the stream: this start begins later, so nothing is read.
+    A new queue is read from 0.  A queue that ends before its position was created again, so it is read from 0 too.
+    In the first batch such an end comes from an earlier start of the stream: this start begins later, so nothing is
+    read.
     """
     ranges = []
     for queue, stop in sorted(end.items()):
@@ -106,7 +113,10 @@ def between(start: Offsets, end: Offsets, *, is_first: bool = False) -> list[Ran
 
 
 def split(ranges: Iterable[Range], least: int) -> list[Range]:
-    """At least so many, where there are as many messages: the longest parts are divided first."""
+    """Split the ranges into at least `least` parts, if there are that many messages.
+
+    The longest parts are split first.
+    """
     whole = [piece for piece in ranges if piece.size > 0]
     parts = [1] * len(whole)
     longest = [(-float(piece.size), number) for number, piece in enumerate(whole)]

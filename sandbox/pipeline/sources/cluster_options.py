@@ -1,4 +1,4 @@
-"""Options of the source `rocketmq`, which are named as the Kafka source names them; every error is one sentence."""
+"""Options of the source `rocketmq`, named as the Kafka source names them; every error is one sentence."""
 
 import re
 from collections.abc import Mapping
@@ -8,11 +8,11 @@ import orjson
 
 from sandbox.message.queue import MessageQueue
 from sandbox.message.topic_names import OF_GROUPS
-from sandbox.pipeline.access import ACCESS, Access, access_of
+from sandbox.pipeline.sources.batch_limits import PACE, Pace, no_pace, pace_of
+from sandbox.pipeline.sources.cluster_access import ACCESS, Access, access_of
 from sandbox.pipeline.sources.cluster_rows import SCHEMA
 from sandbox.pipeline.sources.from_time import FROM_TIME, FromTime, from_time_of
 from sandbox.pipeline.sources.option_values import MIN_PARTITIONS, check_names, is_strict, least_partitions, listed
-from sandbox.pipeline.sources.pace import PACE, Pace, no_pace, pace_of
 from sandbox.pipeline.sources.store_offsets import EARLIEST, LATEST
 from sandbox.pipeline.sources.store_options import DDL, fields_in, named_columns
 
@@ -35,14 +35,14 @@ Offsets = dict[MessageQueue, int]
 
 
 class Chosen(NamedTuple):
-    """Which queues: of these topics, of topics whose whole name the pattern matches, or just these."""
+    """The chosen queues: all of these topics, all of topics whose whole name matches the pattern, or just `queues`."""
 
     topics: tuple[str, ...] = ()
     pattern: "re.Pattern[str] | None" = None
     queues: frozenset[MessageQueue] | None = None
 
     def matches(self, topic: str) -> bool:
-        """Return whether the pattern matches.
+        """Return True if the pattern matches the topic.
 
         Topics of groups (retries, dead letters) match only if the pattern begins with %.
         """
@@ -51,18 +51,18 @@ class Chosen(NamedTuple):
         return not of_group and self.pattern.fullmatch(topic) is not None
 
     def has(self, queue: MessageQueue) -> bool:
-        """Return whether the queue is chosen, given that its topic is."""
+        """Return True if the queue is chosen, given that its topic is."""
         return self.queues is None or queue in self.queues
 
     def includes(self, queue: MessageQueue) -> bool:
-        """Return whether a queue of any topic is chosen."""
+        """Return True if a queue of any topic is chosen."""
         return (
             self.matches(queue.topic) if self.pattern is not None else (queue.topic in self.topics and self.has(queue))
         )
 
 
 class Asked(NamedTuple):
-    """The options."""
+    """The parsed options of the source."""
 
     access: Access
     chosen: Chosen
@@ -76,7 +76,7 @@ class Asked(NamedTuple):
 
 
 def schema_of(options: Mapping[str, str]) -> str:
-    """As DDL.  Raises ValueError for an unknown option or column."""
+    """Return the schema of the rows as DDL.  Raises ValueError for an unknown option or column."""
     check_names(options, NAMES)
     return ", ".join(f"{name} {DDL[SCHEMA.field(name).type]}" for name in _columns(None, options))
 
@@ -88,14 +88,14 @@ def asked_of(options: Mapping[str, str], schema: "StructType | None" = None) -> 
     late = isinstance(asked.starting, dict) and LATEST in asked.starting.values()
     early = isinstance(asked.ending, dict) and EARLIEST in asked.ending.values()
     if asked.starting == "latest" or asked.ending == "earliest" or late or early:
-        raise ValueError("Reading once begins at earliest and ends at latest, or at offsets named in JSON.")
+        raise ValueError("A batch read begins at earliest and ends at latest, or at offsets in JSON.")
     return asked
 
 
 def stream_of(options: Mapping[str, str], schema: "StructType | None" = None) -> Asked:
-    """Raises ValueError."""
+    """Return the parsed options of a stream.  Raises ValueError."""
     if "endingOffsets" in options:
-        raise ValueError("A stream has no end: option endingOffsets is for reading once.")
+        raise ValueError("Option endingOffsets needs a batch read: a stream has no end.")
     return _asked(options, schema, "latest")
 
 
@@ -115,26 +115,26 @@ def _asked(options: Mapping[str, str], schema: "StructType | None", starting: st
 
 
 def chosen_of(options: Mapping[str, str]) -> Chosen:
-    """Exactly one of the three options says which queues.  Raises ValueError."""
+    """Return the queues that one of the three options chooses.  Raises ValueError unless exactly one is set."""
     names = [name for name in TOPICS if name in options]
     if len(names) != 1:
-        problem = " and ".join(names) + " are given" if names else "none is given"
-        raise ValueError(f"Exactly one of {', '.join(TOPICS)} says which topics are read, and {problem}.")
+        problem = " and ".join(names) + " are set" if names else "none is set"
+        raise ValueError(f"Set exactly one of {', '.join(TOPICS)} to choose the topics; {problem}.")
     if names == ["subscribe"]:
         if topics := tuple(sorted(set(listed(options, "subscribe")))):
             return Chosen(topics)
-        raise ValueError("Option subscribe names no topic: write topics, by commas.")
+        raise ValueError("Option subscribe names no topic. Write topics, separated by commas.")
     if names == ["assign"]:
         queues = frozenset(_assigned(options["assign"]))
         return Chosen(tuple(sorted({queue.topic for queue in queues})), None, queues)
     try:
         return Chosen(pattern=re.compile(options["subscribePattern"]))
     except re.error as error:
-        raise ValueError(f"Option subscribePattern is no regular expression: {error}.") from None
+        raise ValueError(f"Option subscribePattern is not a regular expression: {error}.") from None
 
 
 def offsets_of(options: Mapping[str, str], option: str, default: str) -> str | Offsets:
-    """`earliest`, `latest` or offsets by queue.  Raises ValueError."""
+    """Return the value of an option: `earliest`, `latest` or offsets by queue.  Raises ValueError."""
     text = options.get(option, default).strip()
     if text in ("earliest", "latest"):
         return text
@@ -142,24 +142,23 @@ def offsets_of(options: Mapping[str, str], option: str, default: str) -> str | O
         return position_of(orjson.loads(text))
     except ValueError as error:
         raise ValueError(
-            f'Option {option} has to be earliest, latest or JSON {{"orders": {{"broker-a:0": 17}}}}, '
-            f"and is not: {error}."
+            f'Option {option} must be earliest, latest or JSON {{"orders": {{"broker-a:0": 17}}}}: {error}.'
         ) from None
 
 
 def position_of(value: Any) -> Offsets:
-    """Offsets by queue from JSON `{topic: {"broker-a:0": offset}}`.  Raises ValueError for another shape."""
+    """Return offsets by queue from JSON `{topic: {"broker-a:0": offset}}`.  Raises ValueError for another shape."""
     offsets: Offsets = {}
     for topic, queues in _table(value):
         for name, offset in _table(queues):
             if not isinstance(offset, int) or isinstance(offset, bool) or offset < EARLIEST:
-                raise ValueError(f"queue {name} of topic {topic} stands at {offset}")
+                raise ValueError(f"queue {name} of topic {topic} has the invalid offset {offset}")
             offsets[_queue(topic, name)] = offset
     return offsets
 
 
 def plain(offsets: Mapping[MessageQueue, int]) -> dict[str, dict[str, int]]:
-    """The inverse of `position_of`, in a fixed order."""
+    """Return the offsets as JSON values, in a fixed order; the inverse of `position_of`."""
     topics: dict[str, dict[str, int]] = {}
     for queue, offset in sorted(offsets.items()):
         topics.setdefault(queue.topic, {})[queue.row] = offset
@@ -167,11 +166,14 @@ def plain(offsets: Mapping[MessageQueue, int]) -> dict[str, dict[str, int]]:
 
 
 def _assigned(text: str) -> list[MessageQueue]:
-    """Return the queues of option `assign`, with brokers' names: every broker has a queue 0.  Raises ValueError."""
+    """Return the queues of option `assign`.  Raises ValueError.
+
+    Queues are named with their broker, because every broker has a queue 0.
+    """
     try:
         queues = [_queue(topic, name) for topic, names in _table(orjson.loads(text)) for name in _list(names)]
     except ValueError as error:
-        raise ValueError(f'Option assign has to be JSON {{"orders": ["broker-a:0"]}}, and is not: {error}.') from None
+        raise ValueError(f'Option assign must be JSON {{"orders": ["broker-a:0"]}}: {error}.') from None
     if not queues:
         raise ValueError("Option assign names no queue.")
     return queues
@@ -180,9 +182,7 @@ def _assigned(text: str) -> list[MessageQueue]:
 def _queue(topic: str, name: Any) -> MessageQueue:
     broker, _, number = name.rpartition(":") if isinstance(name, str) else ("", "", "")
     if not broker or not (number.isascii() and number.isdigit()):
-        raise ValueError(
-            f"{name} is no queue: its broker belongs to it, as in broker-a:0, since every broker has a queue 0"
-        )
+        raise ValueError(f"{name} is not a queue; write it with its broker, such as broker-a:0")
     return MessageQueue(topic, broker, int(number))
 
 
@@ -192,11 +192,11 @@ def _columns(schema: "StructType | None", options: Mapping[str, str]) -> list[st
 
 def _table(value: Any) -> list[tuple[str, Any]]:
     if not isinstance(value, dict):
-        raise ValueError(f"{value} is no object")
+        raise ValueError(f"{value} is not an object")
     return list(value.items())
 
 
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise ValueError(f"{value} is no list")
+        raise ValueError(f"{value} is not a list")
     return value

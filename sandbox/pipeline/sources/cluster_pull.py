@@ -1,4 +1,4 @@
-"""Messages `[begin, end)` of one queue, each once and in order, by one pull after the other."""
+"""Messages `[begin, end)` of one queue, each once and in order, read by consecutive pulls."""
 
 import asyncio
 from typing import NamedTuple
@@ -18,7 +18,7 @@ FILTERED = "NO_MATCHED_MESSAGE"  # the status of a pull that passes over filtere
 
 
 class Step(NamedTuple):
-    """The result of one pull: its records, where the next pull begins, and the first offset that was lost before."""
+    """The result of one pull: its records, the offset of the next pull, and the first lost offset, or None."""
 
     pulled: Pulled
     at: int
@@ -29,9 +29,10 @@ NOTHING = Pulled(b"", [])
 
 
 def step(answer: PulledBytes, at: int, end: int) -> Step | None:
-    """The meaning of an answer to a pull at `at` of `[at, end)`; None: nothing is there (spec broker-behaviour 3.2).
+    """Return the result of a pull at `at` of `[at, end)`, or None if the answer has nothing.
 
-    What an answer passes over was deleted, unless the broker says that it was filtered.
+    Offsets that an answer passes over were deleted, unless the broker says that it filtered them (spec
+    broker-behaviour 3.2).  Raises CorruptRecord if offsets are not ascending.
     """
     records = records_in(answer.body)
     kept = [record for record in records if at <= record.queue_offset < end]
@@ -43,7 +44,7 @@ def step(answer: PulledBytes, at: int, end: int) -> Step | None:
         if record.queue_offset > expected and lost_at is None:
             lost_at = expected
         if record.queue_offset < expected:
-            raise CorruptRecord(f"a broker's answer has offset {record.queue_offset} after {expected - 1}")
+            raise CorruptRecord(f"a broker's response has offset {record.queue_offset} after {expected - 1}")
         expected = record.queue_offset + 1
     filtered = answer.code == ResponseCode.PULL_RETRY_IMMEDIATELY and answer.remark == FILTERED
     if expected < onward and lost_at is None and not filtered:
@@ -52,7 +53,7 @@ def step(answer: PulledBytes, at: int, end: int) -> Step | None:
 
 
 class Pulls:
-    """The messages of a range, as long as `more` gives some."""
+    """The messages of a range; call `more` until it returns none."""
 
     def __init__(self, link: Link, asked: Range, *, fail_on_data_loss: bool) -> None:
         self._link = link
@@ -64,10 +65,10 @@ class Pulls:
         self._ahead: asyncio.Task[PulledBytes] | None = None
 
     async def more(self) -> list[Pulled]:
-        """The next messages, some 8,192 or 16 MiB; empty at the end.
+        """Return the next messages, about 8,192 or 16 MiB; an empty list at the end.
 
-        Raises StoreError when messages are gone (without failOnDataLoss they are left out), ConnectFailed when the
-        broker stays away, NotForUs when it refuses.
+        Raises StoreError if messages are gone (without failOnDataLoss they are left out), ConnectFailed if the
+        broker stays away, NotForUs if it refuses.
         """
         batches: list[Pulled] = []
         rows = size = 0
@@ -91,26 +92,29 @@ class Pulls:
             await asyncio.gather(self._ahead, return_exceptions=True)
 
     async def _check(self) -> None:
-        """A pull outside the queue would write to OFFSET_MOVED_EVENT: so ask before the first."""
+        """Skip offsets before the first message of the queue.
+
+        A pull outside the queue would write to OFFSET_MOVED_EVENT, so this asks for the ends before the first pull.
+        """
         if (ends := await self._grown()) is not None and ends.low > self._at:
             self._skip(self._at, min(ends.low, self._end))
             self._at = min(ends.low, self._end)
         self._checked = True
 
     async def _next(self) -> Pulled:
-        """One answer.  A pull that finds nothing is repeated when the queue is longer."""
+        """Return one answer.  After an empty one wait until the queue is longer and pull again."""
         answer = await self._answer()
         try:
             pull = step(answer, self._at, self._end)
         except CorruptRecord as error:
             raise NotForUs(
-                f"{self._queue.broker} gives what cannot be read of {named(self._queue)}: {error}."
+                f"{self._queue.broker} sent unreadable messages of {named(self._queue)}: {error}."
             ) from error
         if pull is None:
             self._empty += 1
             if self._empty > EMPTY_ANSWERS:
                 raise NotForUs(
-                    f"{self._queue.broker} gives nothing of {named(self._queue)} at {self._at}, which ends "
+                    f"{self._queue.broker} sent no message of {named(self._queue)} at {self._at}, which ends "
                     f"at {answer.max_offset}."
                 )
             await self._link.clock.sleep(PAUSE_S)
@@ -124,9 +128,10 @@ class Pulls:
         return pull.pulled
 
     async def _grown(self) -> Ends | None:
-        """The queue's ends, once it is longer than what was read; None: it was given up.
+        """Return the queue's ends once it is longer than the part that was read, or None if it stays short.
 
-        A slave may be behind, and a broker that begins again; a queue that was made anew stays short.
+        A slave may be behind, and so may a restarted broker; a queue that was created again stays short.  Then, with
+        failOnDataLoss, raises StoreError.
         """
         began_s, pause_s = self._link.clock.monotonic(), PAUSE_S
         while True:
@@ -150,7 +155,7 @@ class Pulls:
         return await self._link.pull(self._queue, self._at, min(MAX_PULLED, self._end - self._at))
 
     async def _ask_ahead(self) -> None:
-        """The broker works on the next answer while this one is decoded."""
+        """Start the next pull, so that the broker works on it while this answer is decoded."""
         if self._at < self._end:
             self._ahead = asyncio.ensure_future(
                 self._link.pull(self._queue, self._at, min(MAX_PULLED, self._end - self._at))

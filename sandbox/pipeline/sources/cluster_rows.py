@@ -1,4 +1,4 @@
-"""The answers of pulls as Arrow columns, by the same code as the records of a store."""
+"""Answers to pulls as Arrow columns, by the same code as the records of a store."""
 
 from collections.abc import Iterator, Sequence
 from struct import Struct
@@ -10,7 +10,7 @@ import pyarrow as pa
 from sandbox.kernel.errors import CorruptRecord
 from sandbox.message.queue import MessageQueue
 from sandbox.message.record import FIXED_BYTES
-from sandbox.pipeline.sources.places import Places
+from sandbox.pipeline.sources.queue_positions import Places
 from sandbox.pipeline.sources.records import SCHEMA as STORE_SCHEMA
 from sandbox.pipeline.sources.records import batches_at
 
@@ -27,7 +27,7 @@ _HEAD = Struct(">i16xqq")  # TOTALSIZE, QUEUEOFFSET, PHYSICALOFFSET
 
 
 class Record(NamedTuple):
-    """The position of a record in `body`, in its queue and in its log."""
+    """A record of a pull's answer: its position in `body`, in its queue and in its log."""
 
     at: int
     size: int
@@ -36,7 +36,7 @@ class Record(NamedTuple):
 
 
 class Pulled(NamedTuple):
-    """Some records of one answer."""
+    """The requested records of one answer to a pull."""
 
     body: bytes
     records: list[Record]
@@ -49,14 +49,17 @@ def records_in(body: bytes) -> list[Record]:
     while at < end:
         size, queue_offset, physical = _HEAD.unpack_from(body, at) if at + FIXED_BYTES <= end else (0, 0, 0)
         if size < FIXED_BYTES or at + size > end:
-            raise CorruptRecord(f"a broker's answer of {end} bytes has no record at byte {at}")
+            raise CorruptRecord(f"a broker's response of {end} bytes has no record at byte {at}")
         records.append(Record(at, size, queue_offset, physical))
         at += size
     return records
 
 
 def rows(queue: MessageQueue, pulled: Sequence[Pulled], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """One batch, or more where bodies become large.  Raises CorruptRecord for a record that is not the queue's."""
+    """Yield the records as Arrow batches: one, or more if bodies are large.
+
+    Raises CorruptRecord for a record that is not the queue's.
+    """
     begins = np.cumsum([0, *(len(answer.body) for answer in pulled)])
     positions = np.array(
         [

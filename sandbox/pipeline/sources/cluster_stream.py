@@ -1,8 +1,8 @@
 """`spark.readStream.format("rocketmq")`: new messages of a running cluster, each exactly once by its checkpoint.
 
-A stream stands at an offset of each queue.  Queues and topics that are new begin with their first message.  A queue
-whose broker is away keeps its place while the others go on; after `cluster_link.PATIENCE_S` the stream ends with a
-sentence.  Nothing is committed in the cluster.
+The position of a stream is an offset of each queue.  New queues and topics begin with their first message.  A queue
+whose broker is away keeps its offset while the others continue; after `cluster_link.PATIENCE_S` the stream ends with
+a sentence.  Nothing is committed in the cluster.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,18 +26,18 @@ QUIET_S = 0.1  # Spark asks every 10 ms while nothing comes
 
 
 class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Plans in one process with one connection to each node; reads in the workers."""
+    """The stream reader: it plans in one process with one connection to each node and reads in the workers."""
 
     def __init__(self, asked: Asked, dial: Dial = TcpLine) -> None:
         self.asked, self._dial = asked, dial
         self._open: Line | None = None
         self._target: Offsets | None = None
         self._first_end = FirstEnd()
-        self._quiet: tuple[dict[str, Any], float] | None = None
+        self._quiet: tuple[dict[str, object], float] | None = None
         self._trigger = Trigger(asked.pace)
         self._watch = Watch(asked)
 
-    def initialOffset(self) -> dict[str, Any]:
+    def initialOffset(self) -> dict[str, object]:
         queue_ends = self._line.run(there(self._line.link, self.asked.chosen))
         starts = self._line.run(started(self._line.link, self.asked, queue_ends))
         offsets.begins(starts, queue_ends, fail_on_data_loss=self.asked.fail_on_data_loss)
@@ -46,7 +46,7 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def getDefaultReadLimit(self) -> ReadLimit:
         return self._trigger.limit
 
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+    def latestOffset(self, start: dict[str, object], limit: ReadLimit) -> dict[str, Any]:
         if self._first_end.take(start):
             return start
         clock = self._line.link.clock
@@ -65,14 +65,14 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return plain(position | {queue: begins[queue] + count for queue, count in granted.items()})
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
-        """As the last planning found it; `progress.behind` counts what is between."""
+        """Return the ends at the last planning, or None before it; `progress.behind` counts the messages up to them."""
         return plain(self._watch.highs) if self._watch.highs else None
 
     def prepareForTriggerAvailableNow(self) -> None:
         queue_ends = self._line.run(self._watch.ends(self._line.link, {}, waits=True))
         self._target = {queue: ends.high for queue, ends in queue_ends.items()}
 
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+    def partitions(self, start: dict[str, object], end: dict[str, object]) -> Sequence[InputPartition]:
         ranges = offsets.between(position_of(start), position_of(end), is_first=self._first_end.planned(start))
         return [RangePartition(piece) for piece in offsets.split(ranges, self.asked.min_partitions)]
 

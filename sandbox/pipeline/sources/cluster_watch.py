@@ -1,4 +1,4 @@
-"""The current end offsets of a stream's queues, and the queues that are absent, with how long."""
+"""The current end offsets of a stream's queues, and the queues that cannot be reached, with the time since then."""
 
 from sandbox.kernel.errors import ConnectFailed, RemotingError, SandboxError, StoreError
 from sandbox.message.queue import MessageQueue
@@ -14,7 +14,7 @@ Absent = dict[MessageQueue, SandboxError | None]
 
 
 class Watch:
-    """`highs`: where queues ended when they answered last."""
+    """The watch on a stream's queues.  `highs`: the end of each queue when its broker last answered."""
 
     def __init__(self, asked: Asked) -> None:
         self._chosen, self._strict = asked.chosen, asked.fail_on_data_loss
@@ -23,10 +23,11 @@ class Watch:
         self._away: dict[str, tuple[float, SandboxError]] = {}  # brokers: when they are asked again, and why
 
     async def ends(self, link: Link, position: Offsets, *, waits: bool) -> dict[MessageQueue, Ends]:
-        """Return the ends of the queues that can be reached now.  `waits`: wait for all, until absent ones are overdue.
+        """Return the ends of the queues that can be reached now.
 
-        Raises ConnectFailed for a queue whose broker is absent for `link.patience_s`.  Raises StoreError for one that
-        name servers have not known for so long (unless failOnDataLoss is off).  Raises NoTopic, NotForUs.
+        `waits`: wait for all, until absent ones are overdue.  Raises ConnectFailed for a queue whose broker is
+        absent for `link.patience_s`.  Raises StoreError for a queue that the name servers have not listed for that
+        time (unless failOnDataLoss is off).  Raises NoTopic, NotForUs.
         """
         while True:
             queue_ends, absent = await self._seen(link, position)
@@ -36,12 +37,12 @@ class Watch:
             for queue in sorted(overdue):
                 if (error := absent[queue]) is not None:
                     raise ConnectFailed(
-                        f"The stream waits for {named(queue)} for {link.patience_s:.0f} s: {error}"
+                        f"The stream has waited {link.patience_s:.0f} s for {named(queue)}: {error}"
                     ) from error
                 if self._strict:
                     raise StoreError(
-                        f"Name servers do not give {named(queue)} for reading any more: it was deleted, "
-                        f"or its broker is away for longer than {link.patience_s:.0f} s.{WAY_ON}"
+                        f"The name servers no longer have {named(queue)}: it was deleted, "
+                        f"or its broker is offline for more than {link.patience_s:.0f} s.{WAY_ON}"
                     )
             if not waits or absent.keys() <= overdue:
                 return queue_ends
@@ -49,7 +50,10 @@ class Watch:
             await link.clock.sleep(LONGEST_PAUSE_S)
 
     async def _seen(self, link: Link, position: Offsets) -> tuple[dict[MessageQueue, Ends], Absent]:
-        """Queues that answer, and those that do not with the reason; None: name servers do not know them."""
+        """Return the ends of queues whose broker answers, and the other queues with the error.
+
+        The error is None for a queue that the name servers do not have.
+        """
         try:
             queues, unknown = await queues_of(link, self._chosen)
         except ConnectFailed as error:

@@ -1,4 +1,4 @@
-"""The columns of events, made from their classes: Arrow types, and their Spark names.
+"""The columns of events, made from their classes: Arrow types and Spark's names of them.
 
 str → STRING · bool → BOOLEAN · int and Long → BIGINT · float → DOUBLE · `X | None` → X (every column may be null)
 tuple[X, ...] → ARRAY<X> · tuple[X, Y] → STRUCT<_1: X, _2: Y> · dict → STRING (its JSON)
@@ -27,12 +27,13 @@ Convert = Callable[[Any], Any]
 
 
 class UnknownEvent(ValueError):
-    """No such event, or two requested ones cannot share a table; the sentence names them."""
+    """Error: no such event, or two requested events cannot share a table; the sentence names them."""
 
 
 def schema_of(events: Sequence[str], fields: Sequence[str] = ()) -> pa.Schema:
-    """The columns of these events' rows, each field once; no events: the head and the line.  `fields`: only these of
-    the events' fields, in their order.  Raises UnknownEvent.
+    """Return the columns of these events' rows, each field once; without events the head and the line.
+
+    `fields`: only these of the events' fields, in this order.  Raises UnknownEvent.
     """
     if not events:
         return HEAD.append(FIELDS)
@@ -44,11 +45,10 @@ def schema_of(events: Sequence[str], fields: Sequence[str] = ()) -> pa.Schema:
             owner, known = first.setdefault(name, (event, kind))
             if known != kind:
                 raise UnknownEvent(
-                    f"{owner} and {event} both have {name}, as {ddl(known)} and as {ddl(kind)}: "
-                    "read them one after the other."
+                    f"{name} is {ddl(known)} in {owner} and {ddl(kind)} in {event}. Read the events separately."
                 )
     if unknown := [name for name in fields if name not in first or name in HEAD.names]:
-        raise UnknownEvent(f"No field of these events is {', '.join(unknown)}: {', '.join(events)}.")
+        raise UnknownEvent(f"These events have no field {', '.join(unknown)}: {', '.join(events)}.")
     return pa.schema(
         [(name, first[name][1]) for name in (*HEAD.names, *fields)]
         if fields
@@ -58,14 +58,14 @@ def schema_of(events: Sequence[str], fields: Sequence[str] = ()) -> pa.Schema:
 
 @cache
 def columns_of(event: str) -> dict[str, tuple[pa.DataType, Convert | None]]:
-    """Field → its type, and a converter from its JSON value (None: not needed).  Raises UnknownEvent."""
+    """Return for each field its type and a converter from its JSON value (None: not needed).  Raises UnknownEvent."""
     if event not in BY_NAME:
-        raise UnknownEvent(f"There is no event {event}. docs/events.md lists them.")
+        raise UnknownEvent(f"No event {event}. docs/events.md lists them.")
     return {name: _column(hint) for name, hint in get_type_hints(BY_NAME[event]).items()}
 
 
 def ddl(kind: pa.DataType) -> str:
-    """The type's Spark name."""
+    """Return the name of the type in Spark's DDL."""
     if pa.types.is_list(kind):
         return f"ARRAY<{ddl(kind.value_type)}>"
     if pa.types.is_struct(kind):

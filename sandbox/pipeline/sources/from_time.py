@@ -1,4 +1,4 @@
-"""Beginning at a time instead of an offset: options that the Kafka source names."""
+"""A start of a read at a time instead of an offset, with the Kafka source's options."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -12,13 +12,19 @@ STRATEGIES = ("latest", "error")
 
 
 class FromTime(NamedTuple):
-    """A start at the first message of each queue stored at `at_ms` or later; `is_strict`: it must exist."""
+    """A start at the first message of each queue stored at `at_ms` or later.
+
+    `is_strict`: such a message must exist.
+    """
 
     at_ms: int
     is_strict: bool
 
     def or_end(self, first: int | None, end: int, name: str) -> int:
-        """Return the start of a queue that ends at `end`; `name` begins the error's sentence.  Raises StoreError."""
+        """Return `first`, or the queue's end if there is no first message.
+
+        Raises StoreError if the message must exist; `name` begins the error's sentence.
+        """
         if first is None and self.is_strict:
             raise StoreError(
                 f"{name} has no message stored at {self.at_ms} or later. Set {STRATEGY} to latest to begin at its end."
@@ -27,11 +33,11 @@ class FromTime(NamedTuple):
 
 
 def from_time_of(options: Mapping[str, str]) -> FromTime | None:
-    """None if offsets say where to begin.  Raises ValueError."""
+    """Return the start time of these options, or None if offsets define the start.  Raises ValueError."""
     at_ms = count_of(options, "startingTimestamp")
     if at_ms is not None and "startingOffsets" in options:
-        raise ValueError("Name where to begin by startingTimestamp or by startingOffsets, not both.")
+        raise ValueError("Set startingTimestamp or startingOffsets, not both.")
     strategy = options.get(STRATEGY, STRATEGIES[0]).strip()
     if strategy not in STRATEGIES:
-        raise ValueError(f"Option {STRATEGY} has to be {' or '.join(STRATEGIES)}, and is {strategy}.")
+        raise ValueError(f"Option {STRATEGY} must be {' or '.join(STRATEGIES)}, not {strategy}.")
     return None if at_ms is None else FromTime(at_ms, strategy == "error")

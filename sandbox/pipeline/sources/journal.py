@@ -1,12 +1,12 @@
-"""`spark.read.format("rocketmq-journal").load(DIR)`: a sandbox's journal, one row an entry.
+"""`spark.read.format("rocketmq-journal").load(DIR)`: a sandbox's journal, one row per entry.
 
 Columns: sandbox, seq, at_ms, event, and the line itself as `fields`.  Options: `events` (names by commas: only those
-entries, and instead of `fields` the typed fields of their classes, see `event_types`), `linesOf` (names by commas: of
-other entries `fields` is null), `columns` (names by commas: only those of the typed fields; the Python data source does
-not get the columns a query needs), `endingOffsets` (JSON, by sandbox the first seq that is not read; of others nothing
-is), `journals` (a JSON object, directory by sandbox, instead of a path).  Only options narrow what is read: see
-`store`.  Entries held back by the valve are missing: `FlowSkipped` has their ranges, and their content is unknown.
-As a stream: `journal_stream`.
+entries, and instead of `fields` the typed fields of their classes, see `event_types`), `linesOf` (names by commas:
+of other entries `fields` is null), `columns` (names by commas: only those of the typed fields; the Python data
+source does not get the columns a query needs), `endingOffsets` (JSON, by sandbox the first seq that is not read; of
+others nothing is), `journals` (a JSON object, directory by sandbox, instead of a path).  Only options narrow what is
+read: see `store`.  Entries held back by the valve are missing: `FlowSkipped` has their ranges, and their content is
+unknown.  As a stream: `journal_stream`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from sandbox.pipeline.sources.event_types import ddl_of, schema_of
 from sandbox.pipeline.sources.journal_files import Chosen, batches, chosen_of, ends_of, journals_of, pieces_of
 from sandbox.pipeline.sources.journal_stream import JournalPartition, JournalStreamReader, asked_of, partitions_of
 from sandbox.pipeline.sources.option_values import check_names
-from sandbox.pipeline.sources.travel import reduced
+from sandbox.pipeline.sources.portable_source import reduced
 
 NAMES = (
     "path",
@@ -36,7 +36,7 @@ NAMES = (
 
 
 class JournalSource(DataSource):
-    """Registered as `rocketmq-journal`."""
+    """Spark's data source named `rocketmq-journal`."""
 
     @classmethod
     def name(cls) -> str:
@@ -58,7 +58,7 @@ class JournalSource(DataSource):
 
 
 class JournalReader(DataSourceReader):
-    """Plans from names and sizes alone; reads in the workers."""
+    """The batch reader: it plans from names and sizes of segments alone and reads in the workers."""
 
     def __init__(self, journals: dict[str, Path], chosen: Chosen, ends: dict[str, int] | None = None) -> None:
         self.journals, self.chosen, self.ends = journals, chosen, ends

@@ -1,7 +1,7 @@
 """The segments of journals as rows, without Spark: pieces of files, and Arrow batches of their lines.
 
-Complete lines only, as in `journal.segments`.  A deleted segment was trimmed: its rows are no longer part of the
-journal, nor of the table.
+Only complete lines become rows, as in `journal.segments`.  A deleted segment was trimmed: its rows are no longer
+part of the journal or of the table.
 """
 
 import json
@@ -39,9 +39,10 @@ class Piece(NamedTuple):
 
 
 def journals_of(options: Mapping[str, str]) -> dict[str, Path]:
-    """Directories by sandbox, from `journals` (a JSON object) or `path`.  Raises StoreError for one that is not there.
+    """Return journal directories by sandbox, from the option `journals` (a JSON object) or `path`.
 
-    A sandbox's own directory is called `journal`, so its parent has the name.
+    A sandbox's own directory is called `journal`, so its parent has the sandbox's name.  Raises StoreError for a
+    directory that does not exist.
     """
     if text := options.get("journals"):
         journals = {name: Path(directory) for name, directory in orjson.loads(text).items()}
@@ -49,15 +50,15 @@ def journals_of(options: Mapping[str, str]) -> dict[str, Path]:
         directory = Path(text)
         journals = {directory.parent.name if directory.name == "journal" else directory.name: directory}
     else:
-        raise StoreError("Name a journal: load(DIR), or the option journals with a directory for each sandbox.")
+        raise StoreError("No journal. Set load(DIR), or the option journals with a directory for each sandbox.")
     for name, directory in journals.items():
         if not directory.is_dir():
-            raise StoreError(f"There is no directory {directory}. Name the one in which {name} keeps its journal.")
+            raise StoreError(f"No directory {directory}. Set the journal directory of {name}.")
     return journals
 
 
 def pieces_of(journals: Mapping[str, Path], ends: Ends = None) -> list[Piece]:
-    """Every segment that may contain a row before its end, with its current length."""
+    """Return every segment that may contain an entry before its end, with its current length."""
     pieces = []
     for sandbox, directory in sorted(journals.items()):
         to_seq = _end_of(sandbox, ends)
@@ -72,7 +73,7 @@ def _end_of(sandbox: str, ends: Ends) -> int:
 
 
 def size_of(path: Path) -> int:
-    """0 when it is deleted."""
+    """Return the size of a file in bytes, 0 if it is deleted."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -80,8 +81,10 @@ def size_of(path: Path) -> int:
 
 
 class Chosen(NamedTuple):
-    """Columns of the rows: typed fields of `events` (none: the line), `lines_of`: events that keep their line, and
-    `fields`: the typed fields to have (none: all).
+    """The columns of the rows.
+
+    `events`: events with typed fields (empty: the line instead).  `lines_of`: events that keep their line.
+    `fields`: the typed fields to include (empty: all).
     """
 
     events: tuple[str, ...] = ()
@@ -90,30 +93,32 @@ class Chosen(NamedTuple):
 
 
 def chosen_of(options: Mapping[str, str]) -> Chosen:
-    """Options `events`, `linesOf` and `columns`, names by commas.  Raises ValueError."""
+    """Return the columns that the options `events`, `linesOf` and `columns` choose.  Raises ValueError."""
     lines, events, fields = (tuple(dict.fromkeys(listed(options, name))) for name in ("linesOf", "events", "columns"))
     if fields and not events:
-        raise ValueError("Option columns names fields of events: name those with the option events.")
+        raise ValueError("Option columns needs the option events: columns are fields of events.")
     return Chosen(events, frozenset(lines) if lines else None, fields)
 
 
 def ends_of(options: Mapping[str, str]) -> dict[str, int] | None:
-    """Option `endingOffsets`: JSON, `{sandbox: seq}`; None without it.  Raises ValueError."""
+    """Return the option `endingOffsets`, JSON `{sandbox: seq}`, or None without it.  Raises ValueError."""
     if (text := options.get("endingOffsets")) is None:
         return None
     try:
-        ends = json.loads(text)  # an end may be one more than what orjson reads as an integer
+        ends = json.loads(text)  # an end may be one more than the largest integer that orjson reads
     except ValueError:
         ends = None
     if not isinstance(ends, dict) or not all(type(seq) is int for seq in ends.values()):
-        raise ValueError("Option endingOffsets has to be JSON {sandbox: seq}, the first entry that is not read.")
+        raise ValueError(
+            "Option endingOffsets must be JSON {sandbox: seq}, where seq is the first entry after the range."
+        )
     return ends
 
 
 def batches(pieces: Sequence[Piece], chosen: Chosen, ends: Ends = None) -> Iterator[pa.RecordBatch]:
-    """The rows of these pieces in order, with the columns of `schema_of(chosen.events, chosen.fields)`.
+    """Yield the entries of these pieces in order, with the columns of `schema_of(chosen.events, chosen.fields)`.
 
-    Raises CorruptRecord.
+    Raises CorruptRecord for a line that is no entry.
     """
     builder = _Builder(chosen)
     names = frozenset(chosen.events) or None
@@ -136,13 +141,16 @@ def _lines(piece: Piece, to_seq: int, names: frozenset[str] | None) -> Iterator[
             try:
                 seq, at_ms, event = int(row["seq"]), int(row["at_ms"]), str(row["type"])
             except (KeyError, TypeError, ValueError) as error:
-                raise CorruptRecord(f"{piece.path} is no journal: {_shown(line)} is no entry.") from error
+                raise CorruptRecord(f"{piece.path} is not a journal: {_shown(line)} is not an entry.") from error
         if (names is None or event in names) and seq < to_seq:
             yield seq, at_ms, event, line
 
 
 def whole_lines(piece: Piece) -> list[bytes]:
-    """Without line ends; an incomplete last line is still being written, or was cut by a crash."""
+    """Return the complete lines of a piece, without line ends.
+
+    An incomplete last line is still being written, or a crash cut it.
+    """
     try:
         with open(piece.path, "rb") as file:
             file.seek(piece.start)
@@ -153,7 +161,7 @@ def whole_lines(piece: Piece) -> list[bytes]:
 
 
 class _Builder:
-    """Collects rows of plain values, and makes a batch of them."""
+    """A builder of Arrow batches from rows of plain values."""
 
     def __init__(self, chosen: Chosen) -> None:
         events = chosen.events
@@ -183,7 +191,7 @@ class _Builder:
         try:
             arrays = [pa.array(column, field.type) for column, field in zip(columns, self._schema, strict=True)]
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise CorruptRecord(f"A journal holds a value its event cannot have: {error}") from error
+            raise CorruptRecord(f"A journal has an invalid value: {error}") from error
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
 
@@ -191,9 +199,9 @@ def _parsed(line: bytes, piece: Piece) -> dict[str, Any]:
     try:
         row = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise CorruptRecord(f"{piece.path} cannot be read: {_shown(line)} is no JSON.") from error
+        raise CorruptRecord(f"{piece.path} cannot be read: {_shown(line)} is not JSON.") from error
     if not isinstance(row, dict):
-        raise CorruptRecord(f"{piece.path} is no journal: {_shown(line)} is no entry.")
+        raise CorruptRecord(f"{piece.path} is not a journal: {_shown(line)} is not an entry.")
     return row
 
 

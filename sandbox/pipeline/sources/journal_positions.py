@@ -16,7 +16,10 @@ LOOK_BYTES = 64 * 1024
 
 
 class Position(NamedTuple):
-    """The next byte to read; byte 0: nothing of the segment, nor of any before it, was read."""
+    """The segment and the byte to read next.
+
+    Byte 0: nothing of the segment, or of any before it, was read.
+    """
 
     segment: int
     byte: int
@@ -28,12 +31,15 @@ BEGINNING = Position(0, 0)
 
 
 def end_of(directory: Path) -> Position:
-    """After the last complete line."""
+    """Return the position after the last complete line of the journal."""
     return onward(directory, BEGINNING, None)
 
 
 def onward(directory: Path, start: Position, most_bytes: int | None) -> Position:
-    """After the last complete line, or after the one that reaches `most_bytes`; `start` where there is no other."""
+    """Return the position after the last complete line, or after the line that reaches `most_bytes`.
+
+    Return `start` if no complete line follows.
+    """
     reached = start
     left = most_bytes
     for path in segments(directory):
@@ -54,7 +60,7 @@ def onward(directory: Path, start: Position, most_bytes: int | None) -> Position
 
 
 def between(sandbox: str, directory: Path, start: Position, end: Position, *, strict: bool) -> list[Piece]:
-    """The pieces from `start` to `end`.  `strict`: raises StoreError when some of it was deleted unread."""
+    """Return the pieces from `start` to `end`.  With `strict` raises StoreError if some of them were deleted unread."""
     pieces = []
     paths = {int(path.stem): path for path in segments(directory)}
     if strict:
@@ -76,8 +82,8 @@ def _check(sandbox: str, paths: Mapping[int, Path], start: Position, end: Positi
 
 def dropped(sandbox: str) -> StoreError:
     return StoreError(
-        f"The journal of {sandbox} has dropped segments that the stream had not read yet. Set "
-        "failOnDataLoss to false to go on with what is left, or begin again without the checkpoint."
+        f"The journal of {sandbox} deleted segments before the stream read them. Set "
+        "failOnDataLoss to false to continue with the remaining segments, or restart without the checkpoint."
     )
 
 
@@ -85,12 +91,12 @@ def position_of(value: Mapping[str, Any]) -> Positions:
     return {sandbox: Position(position["segment"], position["byte"]) for sandbox, position in value.items()}
 
 
-def plain(positions: Mapping[str, Position]) -> dict[str, Any]:
+def plain(positions: Mapping[str, Position]) -> dict[str, object]:
     return {sandbox: positions[sandbox]._asdict() for sandbox in sorted(positions)}
 
 
 def _last_line_end(path: Path, begin: int, size: int) -> int:
-    """After the last line end in `[begin, size)`; `begin` when there is none."""
+    """Return the byte after the last line end in `[begin, size)`, or `begin` without one."""
     try:
         with path.open("rb") as file:
             high = size
@@ -107,7 +113,10 @@ def _last_line_end(path: Path, begin: int, size: int) -> int:
 
 
 def _line_end_about(path: Path, begin: int, wished: int) -> int:
-    """After the last line that ends before `wished`, else after the first one later; `begin`: none is complete."""
+    """Return the end of the last line that ends before `wished`, else of the first line after it.
+
+    Return `begin` if no line is complete.
+    """
     if (end := _last_line_end(path, begin, wished)) > begin:
         return end
     try:

@@ -1,14 +1,14 @@
 """`spark.readStream.format("rocketmq-journal")`: new entries of journals, each exactly once by its checkpoint.
 
-Options beside those of the batch, named as Spark's own sources name them: `startingOffsets` (`earliest`, or `latest`:
-after the entries at the stream's first start), `maxBytesPerTrigger` (of all journals together, shared between
-those with news), `failOnDataLoss`.  An existing checkpoint decides; a journal it does not contain begins at its
-first entry.
+Options beside those of the batch, named as Spark's own sources name them: `startingOffsets` (`earliest`, or
+`latest`: after the entries at the stream's first start), `maxBytesPerTrigger` (of all journals together, shared
+between those with new entries), `failOnDataLoss`.  An existing checkpoint takes precedence; a journal that it does
+not contain begins at its first entry.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -31,7 +31,7 @@ from sandbox.pipeline.sources.packing import packed
 
 
 class Asked(NamedTuple):
-    """The options."""
+    """The parsed options of a stream."""
 
     journals: dict[str, Path]
     chosen: Chosen
@@ -41,21 +41,21 @@ class Asked(NamedTuple):
 
 
 def asked_of(options: Mapping[str, str]) -> Asked:
-    """Raises ValueError, and StoreError where there is no journal."""
+    """Return the parsed options of a stream.  Raises ValueError, and StoreError for a journal that does not exist."""
     starting = options.get("startingOffsets", "earliest").strip().lower()
     if starting not in ("earliest", "latest"):
-        raise ValueError(f"Option startingOffsets has to be earliest or latest, and {starting} is neither.")
+        raise ValueError(f"Option startingOffsets must be earliest or latest, not {starting}.")
     if "endingOffsets" in options:
-        raise ValueError("A stream has no end: option endingOffsets is for reading once.")
+        raise ValueError("Option endingOffsets needs a batch read: a stream has no end.")
     text = options.get("maxBytesPerTrigger")
     most = None if text is None else number_of("maxBytesPerTrigger", text.strip())
     if most == 0:
-        raise ValueError("Option maxBytesPerTrigger has to be 1 or more: with 0 nothing would ever be read.")
+        raise ValueError("Option maxBytesPerTrigger must be 1 or more: with 0 no event would be read.")
     return Asked(journals_of(options), chosen_of(options), starting == "latest", most, is_strict(options))
 
 
 class JournalPartition(InputPartition):
-    """Pieces of segments for one task."""
+    """A partition of a read: pieces of segments for one task."""
 
     def __init__(self, pieces: list[Piece]) -> None:
         super().__init__(pieces)
@@ -63,19 +63,19 @@ class JournalPartition(InputPartition):
 
 
 def partitions_of(pieces: Iterable[Piece]) -> list[JournalPartition]:
-    """About a segment's bytes each, so a long journal is read in parallel."""
+    """Group the pieces into partitions of about one segment's bytes each, so a long journal is read in parallel."""
     return [JournalPartition(pack) for pack in packed(pieces, SEGMENT_BYTES)]
 
 
 class JournalStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Plans in one process, from current names and sizes; reads in the workers."""
+    """The stream reader: it plans in one process from current names and sizes and reads in the workers."""
 
     def __init__(self, asked: Asked) -> None:
         self.asked = asked
         self._target: Positions | None = None
         self._first_end = FirstEnd()
 
-    def initialOffset(self) -> dict[str, Any]:
+    def initialOffset(self) -> dict[str, object]:
         if not self.asked.latest:
             return positions.plain(dict.fromkeys(self.asked.journals, BEGINNING))
         return self._first_end.begun(positions.plain(self._ends()), is_late=True)
@@ -83,7 +83,7 @@ class JournalStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def getDefaultReadLimit(self) -> ReadLimit:
         return ReadAllAvailable() if self.asked.most_bytes is None else ReadMaxBytes(self.asked.most_bytes)
 
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+    def latestOffset(self, start: dict[str, object], limit: ReadLimit) -> dict[str, object]:
         if self._first_end.take(start):
             return start
         known = positions.position_of(start)
@@ -103,7 +103,7 @@ class JournalStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def prepareForTriggerAvailableNow(self) -> None:
         self._target = self._ends()
 
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+    def partitions(self, start: dict[str, object], end: dict[str, object]) -> Sequence[InputPartition]:
         self._first_end.planned(start)
         begins, ends = positions.position_of(start), positions.position_of(end)
         pieces: list[Piece] = []

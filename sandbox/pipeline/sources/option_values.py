@@ -3,46 +3,49 @@
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
-from sandbox.pipeline.access import truth_of
+from sandbox.pipeline.sources.cluster_access import truth_of
 
 MIN_PARTITIONS = "minPartitions"
 MAX_PARTITIONS = 100_000
 
 
 def check_names(options: Iterable[str], known: Sequence[str]) -> None:
-    """Raises ValueError for an unknown option, with the nearest name; like Spark's own they are case-insensitive."""
+    """Raise ValueError for an unknown option; the sentence suggests the nearest name.
+
+    Names are case-insensitive, as Spark's own are.
+    """
     lower = {name.lower(): name for name in known}
     if unknown := sorted(name for name in options if name.lower() not in lower):
         near = [lower[match] for name in unknown for match in get_close_matches(name.lower(), lower, 1)]
         meant = f" Did you mean {' and '.join(near)}?" if near else ""
-        raise ValueError(f"There is no option {', '.join(unknown)}.{meant} Options are: {', '.join(known)}.")
+        raise ValueError(f"No option {', '.join(unknown)}.{meant} Options are: {', '.join(known)}.")
 
 
 def count_of(options: Mapping[str, str], option: str) -> int | None:
-    """None if missing.  Raises ValueError."""
+    """Return the number of an option, or None without it.  Raises ValueError."""
     return None if (text := options.get(option)) is None else number_of(option, text.strip())
 
 
 def number_of(option: str, text: str) -> int:
-    """A count or an id.  Raises ValueError."""
+    """Return the number in an option's text, a count or an id.  Raises ValueError."""
     if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"Option {option} has to be a number of 0 or more, and {text} is none.")
+        raise ValueError(f"Option {option} must be a number of 0 or more, not {text}.")
     return int(text)
 
 
 def listed(options: Mapping[str, str], name: str) -> list[str]:
-    """The parts of a list by commas."""
+    """Return the parts of a comma-separated option."""
     return [part.strip() for part in options.get(name, "").split(",") if part.strip()]
 
 
 def is_strict(options: Mapping[str, str]) -> bool:
-    """Option failOnDataLoss, default true.  Raises ValueError."""
+    """Return the option failOnDataLoss, by default True.  Raises ValueError."""
     return truth_of("failOnDataLoss", options.get("failOnDataLoss", "true"))
 
 
 def least_partitions(options: Mapping[str, str]) -> int:
-    """Option minPartitions: tasks of a batch; 0 if missing.  Raises ValueError."""
+    """Return the option minPartitions, the least number of tasks of a batch; 0 without it.  Raises ValueError."""
     least = count_of(options, MIN_PARTITIONS) or 0
     if least > MAX_PARTITIONS:
-        raise ValueError(f"Option minPartitions is {least}; more than {MAX_PARTITIONS} are not made.")
+        raise ValueError(f"Option minPartitions is {least}; the maximum is {MAX_PARTITIONS}.")
     return least

@@ -1,11 +1,11 @@
-"""Groups pieces of files for tasks."""
+"""Groups of pieces of files for tasks."""
 
 from collections.abc import Iterable
 from typing import Protocol, TypeVar
 
 
 class Piece(Protocol):
-    """Bytes `[start, end)` of a file."""
+    """A range of bytes `[start, end)` of a file."""
 
     @property
     def start(self) -> int: ...

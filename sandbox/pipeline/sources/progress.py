@@ -1,4 +1,4 @@
-"""The number of messages a stream is behind, from its progress."""
+"""The number of messages by which a stream is behind, from Spark's progress report."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -6,10 +6,11 @@ from typing import Any
 import orjson
 
 
-def behind(source: Mapping[str, Any]) -> int:
-    """Messages the stream had not read by the end of its batch, of one of the `sources` of its progress.
+def behind(source: Mapping[str, object]) -> int:
+    """Return the number of messages that the stream had not read by the end of its batch.
 
-    Of `rocketmq` and `rocketmq-store`.  Offsets are JSON texts there; in the progress's own JSON they are objects.
+    `source`: one of the `sources` of its progress, `rocketmq` or `rocketmq-store`.  Offsets are JSON texts there; in
+    the progress's own JSON they are objects.
     """
     latest, end = (
         dict(_offsets(orjson.loads(text) if isinstance(text, str) else text))

@@ -22,7 +22,7 @@ Longs = NDArray[np.int64]
 
 
 class Properties:
-    """The texts of one batch, strings without nulls."""
+    """The encoded properties of one batch, strings without nulls."""
 
     def __init__(self, texts: pa.Array) -> None:
         self._count = len(texts)
@@ -33,7 +33,7 @@ class Properties:
         self._texts = texts
 
     def column(self) -> pa.Array:
-        """A map of names and values per row."""
+        """Return a map of names and values for each row."""
         if not self._is_plain or self._repeats_names:
             return pa.array([list(row.items()) for row in self._rows], pa.map_(pa.string(), pa.string()))
         return pa.MapArray.from_arrays(pa.array(self._first_pairs.astype(np.int32)), self._names, self._slots(2))
@@ -53,7 +53,7 @@ class Properties:
         return self._pieces.take(pa.array(pairs * _SLOTS + 2, mask=missing if missing.any() else None))
 
     def _unended(self) -> Longs:
-        """Texts that are not empty and have no separator at the end."""
+        """Return the numbers of texts that are not empty and have no separator at the end."""
         filled: Longs = np.flatnonzero(np.diff(self._offsets))
         unended: Longs = filled[self._data[self._offsets[filled + 1] - 1] != _PAIR_END]
         return unended
@@ -65,7 +65,7 @@ class Properties:
 
     @cached_property
     def _is_plain(self) -> bool:
-        """Only pairs, each with a name and a value."""
+        """True if all texts consist of pairs, each with a name and a value."""
         separators = self._separators
         kinds = self._data[separators]
         return len(separators) % 2 == 0 and bool(
@@ -95,7 +95,7 @@ class Properties:
 
     @cached_property
     def _first_pairs(self) -> Longs:
-        """The first pair of each row, and one beyond the last."""
+        """The number of the first pair of each row, and one beyond the last."""
         return np.searchsorted(self._ends, self._offsets)
 
     @cached_property
@@ -104,7 +104,7 @@ class Properties:
 
     @cached_property
     def _pieces(self) -> pa.Array:
-        """The text of the batch in slots: name, separator, value, separator."""
+        """The text of the batch as an array of pieces: name, separator, value, separator."""
         bounds = np.empty(_SLOTS * len(self._ends) + 1, np.int32)
         bounds[0:-1:4], bounds[1::4], bounds[2::4], bounds[3::4] = (
             self._starts,
@@ -134,7 +134,7 @@ class Properties:
         return self._repeats(self._names.dictionary_encode().indices.to_numpy())
 
     def _repeats(self, marks: NDArray[Any]) -> bool:
-        """Return whether two pairs of a row have the same mark, or there are too many to check."""
+        """Return True if two pairs of a row have the same mark, or if a row has too many pairs to check."""
         rows = self._row_of
         most = int(np.diff(self._first_pairs).max(initial=0))
         return most > MAX_PAIRS or any(
@@ -148,7 +148,7 @@ class Properties:
 
 
 def _buffers(texts: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-    """Starts and ends of texts, and their bytes.  The texts are a whole array, no slice of one."""
+    """Return the offsets and the bytes of texts, which are a whole array and no slice of one."""
     assert texts.offset == 0
     if not len(texts):
         return np.zeros(1, np.int32), np.empty(0, np.uint8)
@@ -157,7 +157,7 @@ def _buffers(texts: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
 
 
 def _ended(texts: pa.Array, unended: Longs) -> pa.Array:
-    """Add a separator to those texts that do not end with one."""
+    """Return the texts with a separator added to those that do not end with one."""
     ends = np.zeros(len(texts), np.bool_)
     ends[unended] = True
     return pc.binary_join_element_wise(texts, pc.if_else(pa.array(ends), "\x02", ""), "")

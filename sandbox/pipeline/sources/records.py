@@ -1,7 +1,7 @@
 """Records of the commit log as Arrow columns, without a Python step per message (spec store-format 2).
 
 Fixed fields: one NumPy gather through a structured type that begins "at every byte" of the mapped file.  Body and
-properties: one Arrow array over the mapped file itself, its slots between the wanted pieces left out by `take`.
+properties: one Arrow array over the mapped file itself; `take` leaves out its slots between the wanted pieces.
 """
 
 import mmap
@@ -21,8 +21,8 @@ from sandbox.message.compression import MAX_PLAIN_BYTES
 from sandbox.message.msg_id import host_text
 from sandbox.message.record import FIXED_BYTES, MAGIC, MAGIC_V2, V6_EXTRA_BYTES
 from sandbox.message.sys_flag import BORN_HOST_V6, COMPRESSED, HOSTS_V6, STORE_HOST_V6
-from sandbox.pipeline.sources.places import EVERYTHING, Log, Longs, Places, log_files, places
 from sandbox.pipeline.sources.property_columns import Properties
+from sandbox.pipeline.sources.queue_positions import EVERYTHING, Log, Longs, Places, log_files, places
 
 BATCH_ROWS = 8_192
 UNPACKED_BYTES = 16 << 20  # of the bodies of a batch where some are compressed; one alone may be larger
@@ -74,10 +74,10 @@ SCHEMA = pa.schema(
 
 
 def batches(log: Log, places: Places, columns: Sequence[str], *, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-    """Messages of one file, in the order of the log.
+    """Yield the messages of one log file as Arrow batches, in the order of the log.
 
-    A place without its record (truncated, overwritten, of another queue) has no row: a broker would not serve it
-    either; `store_audit` reports it.
+    A position without its record (truncated, overwritten, of another queue) has no row.  A broker would not serve
+    that record either; `store_audit` reports it.
     """
     if not len(places):
         return
@@ -91,16 +91,19 @@ def batches(log: Log, places: Places, columns: Sequence[str], *, rows: int = BAT
 
 
 def batches_at(data: bytes, at: Longs, places: Places, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Records in a broker's answers, where they begin.  Raises CorruptRecord when one is not what `places` says."""
+    """Yield the records in a broker's answers as Arrow batches.  `at`: the bytes where they begin.
+
+    Raises CorruptRecord if one differs from its entry in `places`.
+    """
     piece = _Piece(data, at, places)
     if len(piece.found) != len(places):
         wrong = int(np.setdiff1d(places.queue_offset, piece.found.queue_offset)[0])
-        raise CorruptRecord(f"what a broker gives for offset {wrong} is no record of that queue")
+        raise CorruptRecord(f"a broker's response for offset {wrong} is not a record of that queue")
     yield from _made(piece, columns)
 
 
 def _made(piece: "_Piece", columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """One batch, or more when bodies become large."""
+    """Yield the columns of a piece as one batch, or as more if bodies become large."""
     schema = pa.schema([SCHEMA.field(name) for name in columns])
     arrays = {name: _COLUMNS[name](piece) for name in columns if name != BODY}
     bodies = piece.bodies() if BODY in columns else iter([None])
@@ -121,12 +124,12 @@ def with_store(name: str | None, batch: pa.RecordBatch, columns: Sequence[str]) 
 
 
 def of_message(columns: Sequence[str]) -> list[str]:
-    """Without `store`, and at least one, as the number of rows is needed."""
+    """Return the columns without `store`, and at least one, because the number of rows is needed."""
     return [name for name in columns if name != STORE] or ["physicalOffset"]
 
 
 class _Piece:
-    """Records of one batch, which begin at `at`: their heads, and the positions of their parts in the file."""
+    """Records of one batch, which begin at the bytes `at`: their heads, and the positions of their parts."""
 
     def __init__(self, data: mmap.mmap | bytes, at: Longs, places: Places) -> None:
         self.data = data
@@ -151,7 +154,7 @@ class _Piece:
         self._read_lengths()
 
     def _read_lengths(self) -> None:
-        """Positions of body, topic and properties; an IPv6 host makes the head longer."""
+        """Compute the positions of body, topic and properties; an IPv6 host makes the head longer."""
         head, at = self.head, self.at
         flags = head["sys_flag"].astype(np.int64)
         extra = V6_EXTRA_BYTES * (((flags & BORN_HOST_V6) != 0).astype(np.int64) + ((flags & STORE_HOST_V6) != 0))
@@ -218,7 +221,7 @@ class _Piece:
         return pa.array(self.head[name].astype(kind))
 
     def pieces(self, start: NDArray[np.int64], end: NDArray[np.int64]) -> pa.Array:
-        """Parts of the file as binary values."""
+        """Return the bytes between each start and end of the file as binary values."""
         count = len(start)
         small = len(self.data) < 1 << 31
         offsets = np.empty(2 * count + 1, np.int32 if small else np.int64)
@@ -234,11 +237,11 @@ class _Piece:
 
     @cached_property
     def properties(self) -> Properties:
-        """Bytes that are not UTF-8 are replaced, as in Java."""
+        """The properties; bytes that are not UTF-8 are replaced, as in Java."""
         return Properties(_text(self.pieces(self.properties_at, self.properties_end)))
 
     def bodies(self) -> Iterator[pa.Array]:
-        """Original bodies, in parts of limited size, as decompression may make them large."""
+        """Yield the decompressed bodies in parts of limited size, because decompression may make them large."""
         packed = self.pieces(self.body_at, self.body_end)
         if not (self.sys_flag & COMPRESSED).any():
             yield packed
@@ -255,7 +258,10 @@ class _Piece:
             yield pa.array(values, pa.binary())
 
     def host(self, name: str, at: int, v6: int) -> pa.Array:
-        """`ip:port`.  There are few distinct ones, often one."""
+        """Return a column of hosts as `ip:port`.
+
+        `at`: byte of the host in the head.  `v6`: the flag for a longer IPv6 host.  Few hosts are distinct, often one.
+        """
         values = np.ascontiguousarray(self.head[name]).view(np.int64)
         if not len(self.long_hosts) and len(values) and (values == values[0]).all():
             return pa.repeat(pa.scalar(host_text(values[0].tobytes())), len(values))
@@ -309,7 +315,7 @@ def _text(values: pa.Array) -> pa.Array:
 
 
 def _unpacked(body: bytes) -> bytes:
-    """The decompressed body; others, and those beyond the limit, stay unchanged."""
+    """Return the decompressed body; a body that is not compressed or is beyond the limit stays unchanged."""
     inflate = zlib.decompressobj()
     try:
         plain = inflate.decompress(body, MAX_PLAIN_BYTES)
@@ -319,6 +325,6 @@ def _unpacked(body: bytes) -> bytes:
 
 
 def rows_of(root: Path, columns: Sequence[str] = SCHEMA.names) -> Iterator[pa.RecordBatch]:
-    """A whole store, without Spark."""
+    """Yield all messages of a store as Arrow batches, without Spark."""
     for log in log_files(root):
         yield from batches(log, places(root, EVERYTHING, log.start, log.end), columns)

@@ -1,4 +1,4 @@
-"""`spark.read.format("rocketmq-store").load(DIR)`: a store directory, ours or Apache's, one row a message.
+"""`spark.read.format("rocketmq-store").load(DIR)`: a store directory, QueueViz's or Apache's, one row per message.
 
 Options: `stores` instead of a directory (JSON `{name: directory}`: many at once, their names in a first column
 `store`), `columns` (names of `records.SCHEMA`, by commas: the Python data source does not get the columns a query
@@ -20,11 +20,12 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources import store_offsets as offsets
+from sandbox.pipeline.sources.batch_limits import no_pace
 from sandbox.pipeline.sources.from_time import FromTime, from_time_of
 from sandbox.pipeline.sources.option_values import check_names, is_strict, least_partitions
-from sandbox.pipeline.sources.pace import no_pace
 from sandbox.pipeline.sources.packing import packed
-from sandbox.pipeline.sources.places import Bounds, Log, Wanted, log_files, places
+from sandbox.pipeline.sources.portable_source import reduced
+from sandbox.pipeline.sources.queue_positions import Bounds, Log, Wanted, log_files, places
 from sandbox.pipeline.sources.records import SCHEMA, STORE, batches, of_message, with_store
 from sandbox.pipeline.sources.store_offsets import Position
 from sandbox.pipeline.sources.store_options import (
@@ -40,14 +41,13 @@ from sandbox.pipeline.sources.store_options import (
 )
 from sandbox.pipeline.sources.store_stream import StoreStreamReader
 from sandbox.pipeline.sources.store_stream import asked_of as stream_of
-from sandbox.pipeline.sources.travel import reduced
 
 TASK_BYTES = 128 << 20  # of a log; a larger file is split
 SMALL_TASK_BYTES = 16 << 20  # small files are combined up to this
 
 
 class StoreSource(DataSource):
-    """Registered as `rocketmq-store`."""
+    """Spark's data source named `rocketmq-store`."""
 
     @classmethod
     def name(cls) -> str:
@@ -69,7 +69,7 @@ class StoreSource(DataSource):
 
 
 class Asked(NamedTuple):
-    """The options."""
+    """The parsed options of a batch read."""
 
     roots: list[Root]
     columns: list[str]
@@ -83,14 +83,14 @@ class Asked(NamedTuple):
 
 
 def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
-    """Raises ValueError, and StoreError where there is no store."""
+    """Return the parsed options of a batch read.  Raises ValueError, and StoreError for a directory without a store."""
     check_names(options, NAMES)
     no_pace(options)
     starting, ending = (
         offsets.asked_of(options, *option) for option in (("startingOffsets", "earliest"), ("endingOffsets", "latest"))
     )
     if starting == "latest" or ending == "earliest":
-        raise ValueError("Reading once begins at earliest and ends at latest, or at offsets named in JSON.")
+        raise ValueError("A batch read begins at earliest and ends at latest, or at offsets in JSON.")
     roots = roots_of(options)
     offsets.check_queues("startingOffsets", starting, roots)
     offsets.check_queues("endingOffsets", ending, roots)
@@ -118,7 +118,7 @@ class Piece(NamedTuple):
 
 
 class LogPartition(InputPartition):
-    """Pieces of logs: one of a large file, or many small files."""
+    """A partition of a read: one piece of a large log file, or several of small files."""
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
         super().__init__(pieces)
@@ -126,7 +126,7 @@ class LogPartition(InputPartition):
 
 
 class StoreReader(DataSourceReader):
-    """Plans by names, sizes and the ends of queues; reads in the workers."""
+    """The batch reader: it plans by names, sizes and the ends of queues and reads in the workers."""
 
     def __init__(self, asked: Asked) -> None:
         self.asked, self.roots, self.wanted = asked, asked.roots, asked.wanted
@@ -145,7 +145,7 @@ class StoreReader(DataSourceReader):
         return [LogPartition(group) for group in packed(cut, small_bytes)]
 
     def _pieces(self) -> tuple[list[Piece], int]:
-        """The parts of log files to read, and how many messages queues have within their bounds."""
+        """Return the parts of log files to read, and the number of messages within the bounds of their queues."""
         pieces: list[Piece] = []
         messages = 0
         for root in self.roots:
@@ -161,7 +161,7 @@ class StoreReader(DataSourceReader):
         return pieces, messages
 
     def _bounds(self, root: Root, extents: Mapping[offsets.Queue, offsets.Extent]) -> Bounds:
-        """Messages complete now: later ones are not included."""
+        """Return the offsets to read, by queue: messages that are complete now, none stored later."""
         offsets.check_asked(
             self.asked.starting, self.asked.ending, extents, fail_on_data_loss=self.asked.fail_on_data_loss
         )
@@ -183,12 +183,11 @@ class StoreReader(DataSourceReader):
             except FileNotFoundError:
                 if self.asked.fail_on_data_loss:
                     raise StoreError(
-                        f"{piece.log.path} was deleted while it was read, by retention or by hand. Read "
-                        "the store again."
+                        f"{piece.log.path} was deleted during the read, by retention or by hand. Read the store again."
                     ) from None
 
     def _batches(self, piece: Piece) -> Iterator[pa.RecordBatch]:
-        """Raises FileNotFoundError when the file is deleted."""
+        """Yield the messages of a piece.  Raises FileNotFoundError if the log file is deleted."""
         units = places(piece.root.path, self.wanted, piece.start, piece.end, piece.bounds)
         os.stat(piece.log.path)  # a broker deletes a log file before units that point to it
         columns = of_message(self.asked.columns)

@@ -1,8 +1,9 @@
-"""Positions of a read of stores, queue by queue, and the next slices: numbers only, computed from the disk each time.
+"""Positions of a read of stores, queue by queue, and the slices to read next.
 
-A position is the content of a stream's checkpoint: the next offset of every queue, as JSON `{topic: {"0": offset}}`,
-under the store's name where several are read.  A new queue, topic or store begins with its first message.  A queue
-whose files are deleted keeps its position: a broker that lost its queues creates them again from its log.
+All are numbers, computed from the disk each time.  A position is the content of a stream's checkpoint: the next
+offset of every queue, as JSON `{topic: {"0": offset}}`, under the store's name if several are read.  A new queue,
+topic or store begins with its first message.  A queue whose files are deleted keeps its position: a broker that lost
+its queues creates them again from its log.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +16,7 @@ from sandbox.kernel.errors import StoreError
 from sandbox.message.queue import MessageQueue
 from sandbox.pipeline.sources.asked_range import check_range
 from sandbox.pipeline.sources.from_time import FromTime
-from sandbox.pipeline.sources.places import Wanted
+from sandbox.pipeline.sources.queue_positions import Wanted
 from sandbox.pipeline.sources.store_options import Root
 from sandbox.store.reader import StoreReader
 from sandbox.store.reader_listing import queues_in
@@ -26,7 +27,7 @@ EARLIEST, LATEST = -2, -1
 
 
 class Queue(NamedTuple):
-    """`store` is empty for the only store of a read."""
+    """A queue of a store; `store` is empty for the only store of a read."""
 
     store: str
     topic: str
@@ -44,9 +45,9 @@ class Position(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """Content of a queue on disk: messages in `[first, end)`; units not verified yet up to `written`.
+    """The content of a queue on disk: messages in `[first, end)`, and units not verified yet up to `written`.
 
-    `first` is `end` without messages.  `began_there`: there was never a message below `first`.  `log_end`: end of the
+    `first` is `end` without messages.  `began_there`: no message below `first` ever existed.  `log_end`: end of the
     last message's record in the log, 0 without one.
     """
 
@@ -58,7 +59,7 @@ class Extent(NamedTuple):
 
 
 class Slice(NamedTuple):
-    """Messages `[start, end)` of a queue."""
+    """The messages `[start, end)` of a queue."""
 
     queue: Queue
     start: int
@@ -66,7 +67,7 @@ class Slice(NamedTuple):
 
 
 def extents(roots: Iterable[Root], selection: Wanted) -> dict[Queue, Extent]:
-    """Every queue with a directory.  Raises StoreError where a store is missing."""
+    """Return the content of every selected queue that has a directory.  Raises StoreError if a store is missing."""
     by_queue = {}
     for root in roots:
         with StoreReader(root.path) as reader:
@@ -107,8 +108,8 @@ def begins(position: Position, by_queue: Mapping[Queue, Extent], *, fail_on_data
         if start > extent.written:
             if fail_on_data_loss:
                 raise StoreError(
-                    f"{_name(queue)} ends at {extent.end}, so there is no {start} to go on from: it "
-                    f"was made anew.{WAY_ON}"
+                    f"{_name(queue)} ends at {extent.end} and has no offset {start} to continue from: it "
+                    f"was created again.{WAY_ON}"
                 )
             chosen[queue] = extent.first
         elif start < extent.first:
@@ -118,7 +119,7 @@ def begins(position: Position, by_queue: Mapping[Queue, Extent], *, fail_on_data
     return chosen
 
 
-WAY_ON = " Set failOnDataLoss to false to go on with what is there."
+WAY_ON = " Set failOnDataLoss to false to continue with the existing messages."
 
 
 def lost(queue: Queue, start: int, end: int) -> StoreError:
@@ -134,7 +135,7 @@ def _name(queue: Queue) -> str:
 
 
 def shares(waiting: Mapping[Q, int], most: int) -> dict[Q, int]:
-    """Proportional integers; `most` in total, or everything where there is less."""
+    """Divide `most` in proportion to the waiting numbers, in integers; return everything if the total is less."""
     total = sum(waiting.values())
     if total <= most:
         return dict(waiting)
@@ -148,7 +149,7 @@ def shares(waiting: Mapping[Q, int], most: int) -> dict[Q, int]:
 
 
 def slices(start: Mapping[Queue, int], end: Position) -> list[Slice]:
-    """The slices between; none for queues whose files are deleted."""
+    """Return the slices between the two positions; none for queues whose files are deleted."""
     return [
         Slice(queue, begin, end.offsets[queue])
         for queue, begin in sorted(start.items())
@@ -157,7 +158,7 @@ def slices(start: Mapping[Queue, int], end: Position) -> list[Slice]:
 
 
 def packed(slices: Iterable[Slice], most: int) -> list[list[Slice]]:
-    """Slices split and combined to groups of `most` messages: every task has a fixed cost."""
+    """Split and combine slices into groups of `most` messages, because every task has a fixed cost."""
     groups: list[list[Slice]] = []
     room = 0
     for piece in slices:
@@ -173,7 +174,7 @@ def packed(slices: Iterable[Slice], most: int) -> list[list[Slice]]:
 
 
 def plain(position: Position, *, named: bool) -> dict[str, Any]:
-    """As JSON, in a fixed order."""
+    """Return the position as JSON values, in a fixed order."""
     stores: dict[str, dict[str, dict[str, int]]] = {name: {} for name in sorted(position.stores)}
     for queue, offset in sorted(position.offsets.items()):
         stores.setdefault(queue.store, {}).setdefault(queue.topic, {})[str(queue.queue_id)] = offset
@@ -181,20 +182,20 @@ def plain(position: Position, *, named: bool) -> dict[str, Any]:
 
 
 def position_of(value: Any, *, named: bool) -> Position:
-    """The inverse of `plain`.  Raises ValueError for another shape."""
+    """Return the position in JSON values, the inverse of `plain`.  Raises ValueError for another shape."""
     stores = value if named else {"": value}
     offsets: dict[Queue, int] = {}
     for store, topics in _table(stores):
         for topic, queues in _table(topics):
             for queue_id, offset in _table(queues):
                 if not queue_id.isdecimal() or not isinstance(offset, int) or offset < EARLIEST:
-                    raise ValueError(f"queue {queue_id} of topic {topic} stands at {offset}")
+                    raise ValueError(f"queue {queue_id} of topic {topic} has the invalid offset {offset}")
                 offsets[Queue(store, topic, int(queue_id))] = offset
     return Position(frozenset(stores), offsets)
 
 
 def asked_of(options: Mapping[str, str], option: str, default: str) -> str | Position:
-    """`earliest`, `latest` or a position from the options.  Raises ValueError."""
+    """Return the value of an option: `earliest`, `latest` or a position.  Raises ValueError."""
     text = options.get(option, default).strip()
     if text in ("earliest", "latest"):
         return text
@@ -203,23 +204,26 @@ def asked_of(options: Mapping[str, str], option: str, default: str) -> str | Pos
         return position_of(orjson.loads(text), named=named)
     except ValueError as error:
         shape = '{store: {topic: {"0": offset}}}' if named else '{topic: {"0": offset}}'
-        raise ValueError(f"Option {option} has to be earliest, latest or JSON {shape}, and is not: {error}.") from None
+        raise ValueError(f"Option {option} must be earliest, latest or JSON {shape}: {error}.") from None
 
 
 def check_queues(option: str, asked: str | Position, roots: Iterable[Root]) -> None:
-    """Raises ValueError when the option names an unknown queue or store."""
+    """Raise ValueError if the option names an unknown queue or store."""
     if isinstance(asked, Position):
         queues_of_store = {root.name or "": set(queues_in(root.path)[0]) for root in roots}
         for queue in sorted(asked.offsets):
             if (queue.topic, queue.queue_id) not in queues_of_store.get(queue.store, ()):
                 name = _name(queue)
-                raise ValueError(f"Option {option} names {name[0].lower()}{name[1:]}, and there is none.")
+                raise ValueError(f"Option {option} names {name[0].lower()}{name[1:]}, which does not exist.")
 
 
 def check_asked(
     starting: str | Position, ending: str | Position, by_queue: Mapping[Queue, Extent], *, fail_on_data_loss: bool
 ) -> None:
-    """Check the requested offsets of a batch read, not of a stream.  Raises StoreError."""
+    """Raise StoreError if a batch read requests offsets that are not a range of their queue.
+
+    Streams are not checked this way.
+    """
     starts, ends = ({} if isinstance(asked, str) else asked.offsets for asked in (starting, ending))
     check_range(
         starts,
@@ -233,7 +237,7 @@ def check_asked(
 def resolved(
     asked: str | Position, by_queue: Mapping[Queue, Extent], stores: frozenset[str], *, otherwise: str
 ) -> Position:
-    """The requested position in numbers; queues it does not name get `otherwise`."""
+    """Return the requested position in numbers; queues without a requested offset get `otherwise`."""
 
     def at(queue: Queue, extent: Extent) -> int:
         offset = {"earliest": EARLIEST, "latest": LATEST}[otherwise if isinstance(asked, Position) else asked]
@@ -263,5 +267,5 @@ def started(
 
 def _table(value: Any) -> list[tuple[str, Any]]:
     if not isinstance(value, dict):
-        raise ValueError(f"{value} is no object")
+        raise ValueError(f"{value} is not an object")
     return list(value.items())

@@ -1,4 +1,4 @@
-"""Options of a reader of `rocketmq-store`; every error is one sentence."""
+"""Options of the source `rocketmq-store`; every error is one sentence."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,10 +8,10 @@ import orjson
 import pyarrow as pa
 
 from sandbox.kernel.errors import StoreError
+from sandbox.pipeline.sources.batch_limits import PACE
 from sandbox.pipeline.sources.from_time import FROM_TIME
 from sandbox.pipeline.sources.option_values import MIN_PARTITIONS, listed, number_of
-from sandbox.pipeline.sources.pace import PACE
-from sandbox.pipeline.sources.places import Wanted
+from sandbox.pipeline.sources.queue_positions import Wanted
 from sandbox.pipeline.sources.records import SCHEMA, STORE
 from sandbox.store.reader import StoreReader
 
@@ -28,36 +28,42 @@ DDL = {
 
 
 class Root(NamedTuple):
-    """A store directory; `name` is None for the only one, which has no column of its own."""
+    """A store directory.
+
+    `name` is None for the only store of a read, which has no column for it.
+    """
 
     name: str | None
     path: Path
 
 
 def roots_of(options: Mapping[str, str]) -> list[Root]:
-    """`load(DIR)`, or those of option `stores`.  Raises ValueError, and StoreError for a directory without a store."""
+    """Return the stores of `load(DIR)` or of the option `stores`.
+
+    Raises ValueError, and StoreError for a directory without a store.
+    """
     if (text := options.get("stores")) is None:
         if not options.get("path"):
-            raise ValueError("Name the store: load(DIR), or several by option stores, as JSON {name: directory}.")
+            raise ValueError("No store. Set load(DIR), or the option stores as JSON {name: directory}.")
         return [Root(None, store_at(Path(options["path"])))]
     if options.get("path"):
-        raise ValueError("Name the store by load(DIR) or several by option stores, not both.")
+        raise ValueError("Set load(DIR) or the option stores, not both.")
     try:
         named = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise ValueError(f"Option stores is no JSON ({error}): write it as {{name: directory}}.") from None
+        raise ValueError(f"Option stores is not JSON ({error}). Write it as {{name: directory}}.") from None
     if not isinstance(named, dict) or not named or not all(isinstance(path, str) and path for path in named.values()):
-        raise ValueError("Option stores has to be a JSON object of names and directories, with one store at least.")
+        raise ValueError("Option stores must be a JSON object of names and directories, with at least one store.")
     return [Root(name, store_at(Path(path))) for name, path in sorted(named.items())]
 
 
 def store_at(path: Path) -> Path:
-    """Raises StoreError without a store there."""
+    """Return the path.  Raises StoreError if it has no store."""
     try:
         StoreReader(path).close()
     except StoreError:
         raise StoreError(
-            f"{path} is no store: it has no directory commitlog. Name the directory a broker writes to."
+            f"{path} is not a store: it has no directory commitlog. Choose the store directory of a broker."
         ) from None
     return path
 
@@ -79,41 +85,41 @@ NAMES = (
 
 
 def columns_in(schema: "StructType | None", options: Mapping[str, str]) -> list[str]:
-    """Those of a schema, `store` included; without one, those of the options.  Raises ValueError."""
+    """Return the columns of a schema (with `store`), or without a schema those of the options.  Raises ValueError."""
     if schema is None:
         return [STORE] * ("stores" in options) + columns_of(options)
     return fields_in(schema, SCHEMA, {STORE: "STRING"} if "stores" in options else {})
 
 
 def fields_in(schema: "StructType", known: pa.Schema, more: Mapping[str, str] | None = None) -> list[str]:
-    """The names in a user's schema.  Raises ValueError for a column that is not known, or is of another type."""
+    """Return the names in a user's schema.  Raises ValueError for a column that is unknown or has another type."""
     types = {name: DDL[known.field(name).type] for name in known.names} | dict(more or {})
     for field in schema.fields:
         if (kind := types.get(field.name)) is None:
-            raise ValueError(f"There is no column {field.name}. Columns are: {', '.join(types)}.")
+            raise ValueError(f"No column {field.name}. Columns are: {', '.join(types)}.")
         if "".join(kind.split()).lower() != field.dataType.simpleString():
             raise ValueError(
-                f"Column {field.name} is {kind}, not {field.dataType.simpleString().upper()}: read it as "
-                "that, and cast it."
+                f"Column {field.name} is {kind}, not {field.dataType.simpleString().upper()}. Read it as "
+                "that type and cast it."
             )
     return [field.name for field in schema.fields]
 
 
 def columns_of(options: Mapping[str, str]) -> list[str]:
-    """Columns of a message, without `store`.  Raises ValueError for an unknown one."""
+    """Return the message columns that the options choose, without `store`.  Raises ValueError for an unknown one."""
     asked = [name for name in listed(options, "columns") if name != STORE or "stores" not in options]
     return named_columns(asked, SCHEMA)
 
 
 def named_columns(asked: list[str], known: pa.Schema) -> list[str]:
-    """Those, or all where none is named.  Raises ValueError for an unknown one."""
+    """Return the requested columns, or all if none is requested.  Raises ValueError for an unknown one."""
     if unknown := [name for name in asked if name not in known.names]:
-        raise ValueError(f"There is no column {', '.join(unknown)}. Columns are: {', '.join(known.names)}.")
+        raise ValueError(f"No column {', '.join(unknown)}. Columns are: {', '.join(known.names)}.")
     return asked or list(known.names)
 
 
 def wanted_of(options: Mapping[str, str]) -> Wanted:
-    """Raises ValueError for an invalid number."""
+    """Return the queues that the options choose.  Raises ValueError for an invalid number."""
     ids = frozenset(number_of("queueId", number) for number in listed(options, "queueId"))
     return Wanted(topics=frozenset(listed(options, "topic")) or None, queue_ids=ids or None)
 
@@ -123,9 +129,10 @@ Skipped = Mapping[str, Mapping[int, int]]
 
 
 def skipped_of(options: Mapping[str, str], roots: Sequence[Root]) -> Skipped:
-    """Option skippedLogs, `[[start, end], ...]` in positions of the log, or such lists by store.  Raises ValueError.
+    """Return the parts of logs in the option skippedLogs, by store.
 
-    Who sets it reads these messages elsewhere (`sealed.reading`).
+    The option is `[[start, end], ...]` in positions of the log, or such lists by store.  Its caller reads these
+    messages elsewhere (`sealed.reading`).  Raises ValueError.
     """
     if (text := options.get("skippedLogs")) is None:
         return {}
@@ -135,7 +142,7 @@ def skipped_of(options: Mapping[str, str], roots: Sequence[Root]) -> Skipped:
         skipped = {name: {int(start): int(end) for start, end in ranges} for name, ranges in lists.items()}
     except (orjson.JSONDecodeError, TypeError, ValueError, AttributeError) as error:
         shape = "{store: [[start, end], ...]}" if "stores" in options else "[[start, end], ...]"
-        raise ValueError(f"Option skippedLogs has to be JSON {shape}, and is not: {error}.") from None
+        raise ValueError(f"Option skippedLogs must be JSON {shape}: {error}.") from None
     if unknown := sorted(set(skipped) - {root.name or "" for root in roots}):
-        raise ValueError(f"Option skippedLogs names store {unknown[0]}, and there is none.")
+        raise ValueError(f"Option skippedLogs names store {unknown[0]}, which does not exist.")
     return skipped

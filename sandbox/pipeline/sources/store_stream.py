@@ -1,8 +1,8 @@
 """`spark.readStream.format("rocketmq-store")`: new messages of stores, each exactly once by its checkpoint.
 
-Options beside those of the batch: `startingOffsets` (`earliest`, `latest`, or JSON as `store_offsets` has it, where -2
-is earliest and -1 latest), or a time (`from_time`); how many messages a batch has and how long few of them wait
-(`pace`).  They are named as the Kafka source names them.  An existing checkpoint decides.
+Options beside those of the batch: `startingOffsets` (`earliest`, `latest`, or JSON as `store_offsets` has it, where
+-2 is earliest and -1 latest), or a time (`from_time`); the limits of a batch (`batch_limits`).  They are named as
+the Kafka source names them.  An existing checkpoint takes precedence.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,11 +17,11 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from sandbox.pipeline.sources import store_offsets as offsets
+from sandbox.pipeline.sources.batch_limits import Pace, pace_of
 from sandbox.pipeline.sources.first_end import FirstEnd
 from sandbox.pipeline.sources.from_time import FromTime, from_time_of
 from sandbox.pipeline.sources.option_values import check_names, is_strict, least_partitions
-from sandbox.pipeline.sources.pace import Pace, pace_of
-from sandbox.pipeline.sources.places import NO_END, Log, Places, Wanted, log_files, slice_places
+from sandbox.pipeline.sources.queue_positions import NO_END, Log, Places, Wanted, log_files, slice_places
 from sandbox.pipeline.sources.records import batches, of_message, with_store
 from sandbox.pipeline.sources.store_offsets import Position, Slice
 from sandbox.pipeline.sources.store_options import NAMES, Root, columns_in, roots_of, wanted_of
@@ -32,7 +32,7 @@ MESSAGES_PER_TASK = 65_536
 
 
 class Asked(NamedTuple):
-    """The options."""
+    """The parsed options of a stream."""
 
     roots: list[Root]
     columns: list[str]
@@ -59,12 +59,12 @@ class Asked(NamedTuple):
 
 
 def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
-    """Raises ValueError, and StoreError for a directory without a store."""
+    """Return the parsed options of a stream.  Raises ValueError, and StoreError for a directory without a store."""
     check_names(options, NAMES)
     if "endingOffsets" in options:
-        raise ValueError("A stream has no end: option endingOffsets is for reading once.")
+        raise ValueError("Option endingOffsets needs a batch read: a stream has no end.")
     if "skippedLogs" in options:
-        raise ValueError("A stream skips nothing: option skippedLogs is for reading once.")
+        raise ValueError("Option skippedLogs needs a batch read: a stream skips no logs.")
     return Asked(
         roots_of(options),
         columns_in(schema, options),
@@ -78,7 +78,7 @@ def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
 
 
 class SlicePartition(InputPartition):
-    """Some messages of some queues."""
+    """A partition of a read: some messages of some queues."""
 
     def __init__(self, pieces: Sequence[Slice]) -> None:
         super().__init__(pieces)
@@ -86,16 +86,16 @@ class SlicePartition(InputPartition):
 
 
 class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Plans in one process, from the current files; reads in the workers."""
+    """The stream reader: it plans in one process from the current files and reads in the workers."""
 
     def __init__(self, asked: Asked, now_s: Callable[[], float] = monotonic) -> None:
         self.asked, self._now_s = asked, now_s
         self._target: Mapping[offsets.Queue, int] | None = None
         self._first_end = FirstEnd()
         self._trigger = Trigger(asked.pace)
-        self._latest: dict[str, Any] | None = None
+        self._latest: dict[str, object] | None = None
 
-    def initialOffset(self) -> dict[str, Any]:
+    def initialOffset(self) -> dict[str, object]:
         offsets.check_queues("startingOffsets", self.asked.starting, self.asked.roots)
         extents = offsets.extents(self.asked.roots, self.asked.wanted)
         position = offsets.started(self.asked.starting, self.asked.from_time, extents, self.asked.roots)
@@ -104,7 +104,7 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def getDefaultReadLimit(self) -> ReadLimit:
         return self._trigger.limit
 
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+    def latestOffset(self, start: dict[str, object], limit: ReadLimit) -> dict[str, object]:
         if self._first_end.take(start):
             return start
         position = offsets.position_of(start, named=self.asked.is_named)
@@ -122,15 +122,15 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         onward = {queue: begins[queue] + count for queue, count in granted.items()}
         return self._plain(Position(stores, position.offsets | onward))
 
-    def reportLatestOffset(self) -> dict[str, Any] | None:
-        """As the last planning found it; `progress.behind` counts what is between."""
+    def reportLatestOffset(self) -> dict[str, object] | None:
+        """Return the ends at the last planning, or None before it; `progress.behind` counts the messages up to them."""
         return self._latest
 
     def prepareForTriggerAvailableNow(self) -> None:
         extents = offsets.extents(self.asked.roots, self.asked.wanted)
         self._target = {queue: extent.end for queue, extent in extents.items()}
 
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+    def partitions(self, start: dict[str, object], end: dict[str, object]) -> Sequence[InputPartition]:
         self._first_end.planned(start)
         position, goal = (offsets.position_of(value, named=self.asked.is_named) for value in (start, end))
         extents = offsets.extents(self.asked.roots, self.asked.wanted)
@@ -150,16 +150,17 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             ):
                 yield with_store(root.name, batch, self.asked.columns)
 
-    def _plain(self, position: Position) -> dict[str, Any]:
+    def _plain(self, position: Position) -> dict[str, object]:
         return offsets.plain(position, named=self.asked.is_named)
 
 
 def rows(
     root: Path, pieces: Sequence[Slice], columns: Sequence[str], *, fail_on_data_loss: bool
 ) -> Iterator[pa.RecordBatch]:
-    """The messages of slices of one store, in the order of its log.
+    """Yield the messages of slices of one store, in the order of its log.
 
-    Raises StoreError when some were removed since they were planned; else those are left out.
+    With `fail_on_data_loss` raises StoreError if some were removed since they were planned; otherwise those are left
+    out.
     """
     queues = [(piece.queue.topic, piece.queue.queue_id) for piece in pieces]
     units, counts = slice_places(root, queues, [(piece.start, piece.end) for piece in pieces])
@@ -181,7 +182,7 @@ def rows(
 
 
 def by_file(logs: list[Log], units: Places) -> Iterator[tuple[Log, Places]]:
-    """The messages in each file of the log; those in none are left out."""
+    """Yield each log file with the messages in it; messages in no file are left out."""
     for log in logs:
         low, high = np.searchsorted(units.physical, [log.start, log.end])
         if low < high:
@@ -189,7 +190,7 @@ def by_file(logs: list[Log], units: Places) -> Iterator[tuple[Log, Places]]:
 
 
 def _removed(pieces: Sequence[Slice], part: Places) -> Exception:
-    """An error that names the first of them."""
+    """Return an error that names the first of the removed messages."""
     number = int(part.queue[0])
     own = part.queue_offset[part.queue == number]
     return offsets.lost(pieces[number].queue, int(own.min()), int(own.max()) + 1)

@@ -1,12 +1,15 @@
-"""When the next batch of a stream comes."""
+"""The time of the next batch of a stream."""
 
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, ReadMinRows
 
-from sandbox.pipeline.sources.pace import Pace
+from sandbox.pipeline.sources.batch_limits import Pace
 
 
 class Trigger:
-    """Holds a batch back: fewer messages than `least` wait for more, but no longer than `delay_ms` since the last."""
+    """The rule that holds a batch back.
+
+    Fewer than `least` messages wait for more, at most `delay_ms` since the last batch.
+    """
 
     def __init__(self, pace: Pace) -> None:
         self._pace = pace
@@ -14,14 +17,14 @@ class Trigger:
 
     @property
     def limit(self) -> ReadLimit:
-        """The value for `getDefaultReadLimit`."""
+        """The value for Spark's `getDefaultReadLimit`."""
         most, least, _ = self._pace
         if most is not None:
             return ReadMaxRows(most)
         return ReadAllAvailable() if least is None else ReadMinRows(least)
 
     def holds_back(self, waiting: int, limit: ReadLimit, now_s: float) -> bool:
-        """Return whether so many waiting messages are too few for a batch now.
+        """Return True if this many waiting messages are too few for a batch now.
 
         The first batch is never held back, nor is a read without a limit.
         """

@@ -1,16 +1,12 @@
-"""Typed questions, answered without effect: one module per family."""
-
-from collections.abc import Callable
-from typing import Any
+"""The answers to typed questions, without side effects: one module per family."""
 
 from sandbox.cluster.cluster import Cluster
-from sandbox.control.handlers import handlers
 from sandbox.control.questions import Question
+from sandbox.queries.questions.answers import ANSWERS
 
-# A public function `(cluster: Cluster, question: KIND) -> …` of a family answers KIND.
-ANSWERS: dict[type[Question], Callable[[Cluster, Any], dict[str, Any]]] = handlers(__name__, __path__, Question)
+ANSWERS.complete(__name__, __path__)
 
 
-def answer(cluster: Cluster, question: Question) -> dict[str, Any]:
-    """Plain values.  Raises ActionRefused when what is asked about is not there."""
-    return ANSWERS[type(question)](cluster, question)
+def answer(cluster: Cluster, question: Question) -> dict[str, object]:
+    """Return the answer to a question as plain values.  Raises ActionRefused if the subject does not exist."""
+    return ANSWERS.by_kind[type(question)](cluster, question)

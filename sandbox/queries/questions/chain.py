@@ -1,4 +1,4 @@
-"""Records that carry one message: as it was sent, while it waits, each time it is tried again, dead."""
+"""The records that carry one message: the original, and its half, delayed, retry and dead-letter copies."""
 
 from typing import Any
 
@@ -18,12 +18,13 @@ _COPIES = (RETRY_PREFIX, DEAD_LETTER_PREFIX)
 
 
 def chain_of(cluster: Cluster, broker: str, message: StoredMessage) -> list[Row]:
-    """Every record with the same unique key in the topics a broker moves messages through, the oldest first.
+    """Return every record with the same unique key in the topics that carry copies, oldest first.
 
-    Each is `message_row` and {"what": stored | half | delayed | retry | dead_letter, "group" (whose retry or dead
-    letter it is; None: of no group), "here" (the record that was asked about), "delay_level", "due_ms", "delivered" (of
-    a delayed one: was it moved on), "to" (the topic a delayed or half one goes to)}.  Copies share the key because the
-    broker copies all properties (spec broker-behaviour 2.2); without one the record stands alone.
+    Each is `message_row` and {"what": stored | half | delayed | retry | dead_letter, "group" (the group of a retry
+    or dead letter; None: of no group), "here" (the record of the question), "delay_level", "due_ms", "delivered" (of
+    a delayed one: it was moved on), "to" (the topic to which a delayed or half one goes)}.  Copies share the key
+    because the broker copies all properties (spec broker-behaviour 2.2).  Without a key the result is the record
+    alone.
     """
     unique = message.properties.get(properties.UNIQ_KEY)
     met: dict[tuple[str, int], tuple[BrokerNode, StoredMessage]] = {}
@@ -37,7 +38,7 @@ def chain_of(cluster: Cluster, broker: str, message: StoredMessage) -> list[Row]
 
 
 def origin_topic(message: StoredMessage) -> str:
-    """The topic an application sent it to, wherever this copy lies."""
+    """Return the topic to which an application sent the message, also for a copy in another topic."""
     values = message.properties
     moved = message.topic in (SCHEDULE_TOPIC, HALF_TOPIC)
     return values.get(properties.RETRY_TOPIC) or (values.get(properties.REAL_TOPIC) if moved else None) or message.topic
@@ -75,7 +76,7 @@ def _step(node: BrokerNode, message: StoredMessage) -> Row:
             "to": to,
             "delay_level": level,
             "group": to.removeprefix(RETRY_PREFIX) if to is not None and to.startswith(RETRY_PREFIX) else None,
-            "due_ms": None if unit is None else unit.tags_code,  # in place of a hash: when it is to be moved on
+            "due_ms": None if unit is None else unit.tags_code,  # here the tags code is the delivery time
             "delivered": node.running.delay.table.get(level, 0) > message.queue_offset,
         }
     if topic == HALF_TOPIC:

@@ -1,6 +1,4 @@
-"""Routes, offset files, and where a new member would begin."""
-
-from typing import Any
+"""Answers about routes, offset files and the start offset of a new member."""
 
 import orjson
 
@@ -11,13 +9,15 @@ from sandbox.cluster.nodes import NameServerNode
 from sandbox.control.questions import OffsetFile, Route, StartOffset
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message.queue import MessageQueue
+from sandbox.queries.questions.answers import answers
 from sandbox.queries.start_offset import beginning
 
-Row = dict[str, Any]
+Row = dict[str, object]
 
 
+@answers(Route)
 def route(cluster: Cluster, question: Route) -> Row:
-    """Return the route that one name server, or each of them, returns for the topic.
+    """Return the route that one name server, or each of them, has for the topic.
 
     A name server that is down returns no route.  Raises ActionRefused (404) if the named one does not run.
     """
@@ -32,11 +32,16 @@ def route(cluster: Cluster, question: Route) -> Row:
     for node in cluster.nodes.name_servers:
         if node.name == question.name_server and node.name_server is not None:
             return {"topic": question.topic, "name_server": node.name, **_answer_of(node, question.topic)}
-    raise ActionRefused(404, "There is no running name server {name}.", field="name_server", name=question.name_server)
+    raise ActionRefused(
+        404, "No running name server has the name {name}.", field="name_server", name=question.name_server
+    )
 
 
 def _answer_of(node: NameServerNode, topic: str) -> Row:
-    """`code` as its answer has it: 0, or 17 for a topic no broker registered with it; None while it is down."""
+    """Return one name server's answer for the topic.
+
+    `code`: 0, or 17 for a topic that no broker registered with it; None while it is down.
+    """
     if node.name_server is None:
         return {"known": None, "route": None, "code": None}
     route = node.name_server.route_info.route(topic)
@@ -44,8 +49,12 @@ def _answer_of(node: NameServerNode, topic: str) -> Row:
     return {"known": route is not None, "route": answer, "code": 0 if route is not None else 17}
 
 
+@answers(OffsetFile)
 def offset_file(cluster: Cluster, question: OffsetFile) -> Row:
-    """`consumerOffset.json` as the broker would write it now, or a broadcasting member's own file."""
+    """Return `consumerOffset.json` as the broker would write it now, or a broadcasting member's own file.
+
+    Raises ActionRefused (404) if the owner has no offset file.
+    """
     node = cluster.nodes.find(question.owner)
     if node is not None:
         content = node.running.consumer_offsets.to_json()
@@ -61,7 +70,7 @@ def offset_file(cluster: Cluster, question: OffsetFile) -> Row:
         raise ActionRefused(
             404,
             "{owner} has no offset file.",
-            "Only broadcasting members keep one.",
+            "Only broadcasting members have an offset file.",
             field="owner",
             owner=question.owner,
         )
@@ -71,8 +80,14 @@ def offset_file(cluster: Cluster, question: OffsetFile) -> Row:
     return {"owner": actor.label, "file": name, "content": None, "text": text, "unsaved": None}
 
 
+@answers(StartOffset)
 def start_offset(cluster: Cluster, question: StartOffset) -> Row:
-    """The chain of decisions a new member goes through on this queue (catalogue 2), each with what it found."""
+    """Return the decisions by which a new member finds its start offset in this queue, and their results.
+
+    The decisions have the codes of docs/spec/catalogue.md 2.
+
+    Raises ActionRefused (404) if the queue does not exist.
+    """
     broker = cluster.nodes.broker(question.broker).running
     store, topic, queue_id = broker.store, question.topic, question.queue_id
     config = broker.topics.table.get(topic)
@@ -80,7 +95,7 @@ def start_offset(cluster: Cluster, question: StartOffset) -> Row:
         raise ActionRefused(
             404,
             "{topic} has no queue {queue}.",
-            "Choose one of its queues.",
+            "Choose a queue of this topic.",
             field="queue_id",
             topic=topic,
             queue=f"{question.broker}:{queue_id}",
@@ -90,8 +105,8 @@ def start_offset(cluster: Cluster, question: StartOffset) -> Row:
     except ValueError:
         raise ActionRefused(
             422,
-            "{value} is no place to start from.",
-            "Places are: {known}.",
+            "{value} is not a start position.",
+            "Available start positions: {known}.",
             field="from_where",
             value=question.from_where,
             known=", ".join(ConsumeFromWhere),

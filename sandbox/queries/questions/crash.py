@@ -1,21 +1,24 @@
-"""A preview of the messages that a crash would cause to be redelivered."""
+"""The preview of the messages that a crash would cause to be redelivered."""
 
 from typing import Any
 
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import PlanCrash
+from sandbox.queries.questions.answers import answers
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.redelivery import notes_of, redelivered_of
 
 Row = dict[str, Any]
 
 
+@answers(PlanCrash)
 def plan(cluster: Cluster, question: PlanCrash) -> Row:
-    """`again`: as many messages come twice at most, since a commit may still be on its way; `queues`: those with some.
-    A queue that another member with the same client id holds has no new owner, so nothing of it comes again.
+    """Return the messages that a crash of this actor's process would cause to be redelivered.
 
-    {"actor", "again", "queues": [{"group", "topic", "queue", "done", "begun"}], "notes": as `redelivery.notes_of`}
+    {"actor", "again", "queues": [{"group", "topic", "queue", "done", "begun"}], "notes": as `redelivery.notes_of`}.
+    `again` is a maximum, as a commit may be in progress; `queues`: the queues with such messages.  A queue that
+    another member with the same client id holds has no new owner, so none of its messages is redelivered.
     """
     actor = cluster.actors.get(question.actor)
     members = [member for member in cluster.actors.consumers() if member.lives and member.instance is actor.instance]

@@ -1,22 +1,26 @@
-"""Every station on the way from a key to its messages."""
-
-from typing import Any
+"""The steps of an index lookup, from a key to its messages."""
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import WalkIndex
 from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.questions.answers import answers
 from sandbox.queries.rows.messages import message_row
-from sandbox.store.index_walk import EntryStep, FileWalk
+from sandbox.store.index_walk_steps import EntryStep, FileWalk
 from sandbox.store.message_store import MessageStore
 
-Row = dict[str, Any]
+Row = dict[str, object]
 
 
+@answers(WalkIndex)
 def walk(cluster: Cluster, question: WalkIndex) -> Row:
-    """On one broker: the one named, else the first that finds something, else the first."""
+    """Return all steps of the lookup of a key on one broker.
+
+    That is the named broker, else the first on which the lookup finds a message, else the first.  Raises
+    ActionRefused (409) if no broker runs.
+    """
     nodes = cluster.nodes.masters() if question.broker is None else [cluster.nodes.broker(question.broker)]
     if not nodes:
-        raise ActionRefused(409, "No broker is running.", "Start one first.")
+        raise ActionRefused(409, "No broker is running.", "Start a broker first.")
     walks = [
         (node, node.running.store.index.walk(question.topic, question.key, question.from_ms, question.to_ms))
         for node in nodes
@@ -42,7 +46,7 @@ def walk(cluster: Cluster, question: WalkIndex) -> Row:
 
 
 def _messages_of(store: MessageStore, topic: str) -> int:
-    """Return how many messages a search without an index would have to read."""
+    """Return the number of messages that a search without an index would have to read."""
     return sum(
         store.max_offset(name, queue_id) - max(0, store.min_offset(name, queue_id))
         for name, queue_id in store.queues()
@@ -89,7 +93,7 @@ def _message(store: MessageStore, physical: int) -> Row | None:
 
 
 def _ended(store: MessageStore, files: tuple[FileWalk, ...], *, is_indexed: bool) -> str:
-    """The station where the search ended, for the sentence of the page."""
+    """Return the code of the step where the search ended, for the sentence of the page."""
     searched = [file for file in files if file.searched]
     if is_indexed:
         return "found"

@@ -1,4 +1,4 @@
-"""The life of a message: where its copies are stored, and how far each group has processed it."""
+"""The life of a message: the positions of its copies, and the progress of each group on it."""
 
 from typing import Any
 
@@ -10,41 +10,43 @@ from sandbox.message.queue import MessageQueue
 from sandbox.message.string_hash import tags_code
 from sandbox.message.topic_names import TRANSACTION_GROUP
 from sandbox.queries.questions.chain import chain_of, origin_topic
-from sandbox.queries.questions.heard import Heard, heard_of
+from sandbox.queries.questions.message_deliveries import Heard, heard_of
 from sandbox.queries.rows.groups import GroupView
 from sandbox.remoting.bodies import SubscriptionData
 
 Row = dict[str, Any]
 
-GROUPS = 16  # whose progress is shown
+GROUPS = 16  # groups in one answer
 
 
 def life_of(cluster: Cluster, broker: str, message: StoredMessage) -> Row:
-    """{"chain": [step], "linked", "groups": [group], "known_from_ms", "known_from_seq", "complete", "skipped"}.
+    """Return the copies of a message and the progress of each group on it.
+
+    {"chain": [step], "linked", "groups": [group], "known_from_ms", "known_from_seq", "complete", "skipped"}.
 
     A step is a row of `chain.chain_of` and {"seq": of its MessagesStored, as text; None: no longer in memory}.
     `linked`: the message has a unique key, so its copies could be found.
 
     A group is {"group", "model", "expression", "subscribed", "state", "given", "places", "deliveries", "pulls"}:
-    `subscribed`: does what it asked the broker for fit this message (None: unknown, or an SQL92 condition);
-    `given`: has any of its in-process listeners been given it (None: unknown);
+    `subscribed`: its subscription matches this message (None: unknown, or an SQL92 condition);
+    `given`: one of its in-process listeners received the message (None: unknown);
     `places`: for each record the group reads {"step" (index into the chain), "member" (client id, broadcasting only),
       "state", "committed", "in_memory", "next_pull" (text or None), "owner" (client id), "since_ms"};
     `state` of a place: committed (the committed offset is past it), finished (past it in the member's memory only),
-      finished_ahead (done, an older one is not), processing, buffered, pulled (by a client that shows no more),
-      passed_over (pulled past, and not given out: its tag is not wanted), waiting (not pulled yet), no_offset (the
-      group has no place in this queue yet), unknown;
-    `state` of the group: dead_letter, delayed (waits to be tried again), else the state of its newest place;
+      finished_ahead (done, an older one is not), processing, buffered, pulled (by a client that reports no more),
+      passed_over (skipped by a pull: its tag does not match), waiting (not pulled yet), no_offset (the
+      group has no offset in this queue yet), unknown;
+    `state` of the group: dead_letter, delayed (waits for a retry), else the state of its newest place;
     `deliveries` oldest first: {"seq", "step", "client_id", "actor" (label or None), "started_ms", "ended_ms",
       "outcome" (as in MessagesConsumed; None: still working), "reconsume_times", "thread", "handler",
-      "batch" (messages of that call), "once" (an administrator asked for it: then the outcome is RocketMQ's
+      "batch" (messages of that call), "once" (an administrator requested it: then the outcome is RocketMQ's
       result, CR_SUCCESS, …, or a response code's name)};
     `pulls`: {"seq", "step", "client_id", "actor", "at_ms", "what": pulled | filtered (dropped by text at the client)}.
 
-    Both lists are what the journal's memory holds: `known_from_ms` and `known_from_seq` say from where on, `complete`
-    that it reaches back to before the message was stored, `skipped` that details of it were left out.  Of an
-    attached cluster they are unknown: then both lists are None, `given` is None and `complete` False; and `chain` and
-    `groups` are None where nothing is known at all.
+    Both lists have what the journal's memory holds: `known_from_ms` and `known_from_seq` are its begin, `complete` is
+    True if it contains the store of the message, `skipped` if details were left out of the journal.  For an attached
+    cluster they are unknown: both lists and `given` are None and `complete` is False.  `chain` and `groups` are None
+    if nothing is known.
     """
     chain = chain_of(cluster, broker, message)
     places: dict[tuple[str, str, int], dict[int, int]] = {}
@@ -68,7 +70,7 @@ def life_of(cluster: Cluster, broker: str, message: StoredMessage) -> Row:
 
 
 def _groups(cluster: Cluster, topic: str, chain: list[Row], heard: Heard) -> list[str]:
-    """Return the groups that read or have read the topic, that a copy is for, or that pulled a copy."""
+    """Return the groups that read or have read the topic, that own a copy, or that pulled a copy."""
     groups = {step["group"] for step in chain if step["group"]} | heard.pulls.keys() | heard.deliveries.keys()
     for node in cluster.nodes.masters():
         groups |= set(node.running.consumer_offsets.groups_of(topic))
@@ -118,7 +120,7 @@ def _subscription(view: GroupView, topic: str) -> SubscriptionData | None:
 
 
 def _wants(subscription: SubscriptionData, message: StoredMessage) -> bool | None:
-    """Return whether the message matches: by tag hash at the broker, then by text at the client.
+    """Return True if the subscription matches the message: by tag hash at the broker, then by text at the client.
 
     None: an SQL92 condition, which is not evaluated here (spec broker-behaviour 3.3).
     """
@@ -138,7 +140,7 @@ def _state_of(name: str, chain: list[Row], places: list[Row]) -> str:
 
 
 def _places(view: GroupView, number: int, step: Row) -> list[Row]:
-    """One in clustering; in broadcasting one for each member that holds the queue."""
+    """Return a group's progress on one record: one row; in broadcasting, one for each member with the queue."""
     mq, offset = MessageQueue(step["topic"], step["broker"], step["queue_id"]), int(step["queue_offset"])
     broker = view.masters.get(mq.broker)
     if view.model == "BROADCASTING" and step["what"] == "stored":
@@ -235,7 +237,7 @@ def _text(number: int | None) -> str | None:
 
 
 def _working(view: GroupView, position: Row, chain: list[Row]) -> list[Row]:
-    """The delivery that has no outcome yet."""
+    """Return the delivery of a message that a listener is processing now, as a list of one or none."""
     if position["state"] != "processing" or position["since_ms"] is None:
         return []
     actor = view.by_row.get(position["owner"])
@@ -258,7 +260,10 @@ def _working(view: GroupView, position: Row, chain: list[Row]) -> list[Row]:
 
 
 def _given(cluster: Cluster, view: GroupView, chain: list[Row], own: list[int]) -> bool | None:
-    """The group's ledger knows every offset a listener was given; over sleep it keeps the newest only."""
+    """Return True if a listener of the group received one of these records; None if unknown.
+
+    The group's statistics have every offset that a listener received; after a sleep only the newest are left.
+    """
     stats = cluster.actors.group_stats.get(view.group)
     accounts = ["", *(actor.label for actor in view.actors)]
     for number in own if stats is not None else ():

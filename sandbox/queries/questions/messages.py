@@ -1,6 +1,4 @@
-"""One message and its bytes, found by place (questions `read-record`, `read-entry`, `locate`)."""
-
-from typing import Any
+"""One message and its bytes by position (questions `read-record`, `read-entry`, `locate`)."""
 
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
@@ -8,27 +6,29 @@ from sandbox.control.questions import Locate, ReadEntry, ReadRecord
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message import properties
 from sandbox.message.message import StoredMessage
+from sandbox.queries.questions.answers import answers
 from sandbox.queries.questions.life import life_of
 from sandbox.queries.rows.messages import full_row, message_row, record_fields, record_parts
 from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
 from sandbox.store.message_store import MessageStore
 from sandbox.store.results import QueueUnit
 
-Row = dict[str, Any]
+Row = dict[str, object]
 
 AROUND_MS = 1_000  # index entries count whole seconds
 KEYS_SHOWN = 16  # of one message
 
 
+@answers(ReadRecord)
 def read_record(cluster: Cluster, question: ReadRecord) -> Row:
-    """Everything about the message whose record begins there.
+    """Return everything about the message whose record begins at a log position.
 
-    {"broker", "physical_offset" (text), "bytes", "hex" (the whole record), "message" (`message_rows.full_row`),
-     "fields" (by their names), "parts" (`message_rows.record_parts`),
+    {"broker", "physical_offset" (text), "bytes", "hex" (the whole record), "message" (`rows.messages.full_row`),
+     "fields" (by their names), "parts" (`rows.messages.record_parts`),
      "position": {"file", "file_number", "file_begin", "file_bytes", "position", "exists"},
      "entry": {"hex" (20 bytes), "physical_offset", "bytes", "tags_code", "position" (offset × 20), "file",
        "position_in_file"} or None: it has none,
-     "index": [{"key", "unique", "file", "no", "slot", "position"}], one per key whose entry is still there,
+     "index": [{"key", "unique", "file", "no", "slot", "position"}], one per key whose entry still exists,
      "life": `life.life_of`}.
     Of a cluster that was attached, `position`, `entry` and `index` are None where its brokers do not report them.
     """
@@ -60,8 +60,9 @@ def read_record(cluster: Cluster, question: ReadRecord) -> Row:
     }
 
 
+@answers(ReadEntry)
 def read_entry(cluster: Cluster, question: ReadEntry) -> Row:
-    """The 20 bytes of a queue entry and what they mean."""
+    """Return the 20 bytes of a queue entry and their meaning."""
     store = cluster.nodes.broker(question.broker).running.store
     unit = entry_of(store, question.topic, question.broker, question.queue_id, question.offset)
     message = store.read_message(unit.physical_offset)
@@ -78,12 +79,12 @@ def read_entry(cluster: Cluster, question: ReadEntry) -> Row:
 def entry_of(
     store: MessageStore, topic: str, broker: str, queue_id: int, offset: int, *, queue_field: str = "queue_id"
 ) -> QueueUnit:
-    """Raises ActionRefused (404): an empty queue, or an offset it does not hold."""
+    """Return the queue entry at an offset.  Raises ActionRefused (404) for an empty queue or an offset outside it."""
     unit = store.unit(topic, queue_id, offset)
     if unit is None and store.max_offset(topic, queue_id) == 0:
         raise ActionRefused(
             404,
-            "Queue {queue} of {topic} holds nothing.",
+            "Queue {queue} of {topic} is empty.",
             "Choose a queue with messages.",
             field=queue_field,
             queue=f"{broker}:{queue_id}",
@@ -93,7 +94,7 @@ def entry_of(
         raise ActionRefused(
             404,
             "{queue} has no entry {offset}.",
-            "It has entries {low} to {high}.",
+            "The queue has entries {low} to {high}.",
             field="offset",
             queue=f"{broker}:{queue_id}",
             offset=offset,
@@ -106,7 +107,10 @@ def entry_of(
 def message_at(
     cluster: Cluster, topic: str, broker: str, queue_id: int, offset: int, *, queue_field: str = "queue_id"
 ) -> tuple[BrokerNode, StoredMessage]:
-    """The message of a queue's entry, and who keeps it.  Raises ActionRefused (404; 409 for a broker that is down)."""
+    """Return the message of a queue entry, and its broker.
+
+    Raises ActionRefused (404; 409 if the broker is down).
+    """
     node = cluster.nodes.broker(broker)
     unit = entry_of(node.running.store, topic, broker, queue_id, offset, queue_field=queue_field)
     message = node.running.store.read_message(unit.physical_offset)
@@ -114,7 +118,7 @@ def message_at(
         raise ActionRefused(
             404,
             "The record of {queue} at {offset} is no longer in the commit log.",
-            "Its file was deleted; the entry outlives it for a while.",
+            "The log file of the record was deleted; the queue entry is kept longer.",
             field="offset",
             queue=f"{broker}:{queue_id}",
             offset=offset,
@@ -122,8 +126,12 @@ def message_at(
     return node, message
 
 
+@answers(Locate)
 def locate(cluster: Cluster, question: Locate) -> Row:
-    """Which file holds the position (spec store-format 1).  Files of another size do not exist."""
+    """Return the log file that contains a position (spec store-format 1).
+
+    A question with another file size gets the name of a file that does not exist.
+    """
     store = cluster.nodes.broker(question.broker).running.store
     return {
         "broker": question.broker,
@@ -133,7 +141,10 @@ def locate(cluster: Cluster, question: Locate) -> Row:
 
 
 def _position(store: MessageStore, physical: int, file_bytes: int | None = None) -> Row:
-    """`file_number` counts from 1, from the first file there ever was; `exists` is None for computed files."""
+    """Return the file of a log position and the position in it.
+
+    `file_number` counts from 1, from the first file that ever existed; `exists` is None for files of another size.
+    """
     own = store.config.commit_log_file_bytes
     size = file_bytes or own
     base = physical - physical % size

@@ -1,8 +1,8 @@
-"""A preview of a rebalance: the strategy itself runs, with members added, removed or made up."""
+"""The preview of a rebalance: the strategy itself runs, with members or queues added, removed or invented."""
 
 from collections.abc import Sequence
 from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.client.allocate import AllocateMessageQueueStrategy
 from sandbox.client.allocate.consistent_hash import (
@@ -16,6 +16,7 @@ from sandbox.control.questions import PlanRebalance
 from sandbox.kernel.errors import ActionRefused, ClientError
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.checked_strategy import checked_strategy
+from sandbox.queries.questions.answers import answers
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.board import group_strategy
 
@@ -23,24 +24,27 @@ Shares = dict[str, list[MessageQueue]]
 
 PLACES_SHOWN = 640  # on a ring: 64 members with RocketMQ's ten places each
 COLOURS = 6  # members may have
-COMPARED = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")  # what needs neither lists nor rooms
+COMPARED = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")  # strategies that need neither lists nor rooms
 
 
 class Divided(NamedTuple):
-    """The input of a strategy."""
+    """The queues and members that a strategy assigns."""
 
     mqs: list[MessageQueue]
     members: list[str]
 
 
-def plan(cluster: Cluster, question: PlanRebalance) -> dict[str, Any]:
-    """`before` and `after` by client id, `members` and `queues` as a client sorts them, `labels` as people call them,
-    `colours` (an actor's own number, of another client some number).
+@answers(PlanRebalance)
+def plan(cluster: Cluster, question: PlanRebalance) -> dict[str, object]:
+    """Return the assignment before and after a change of members, queues or strategy.
 
-    `ring` (of consistent hashing; None when it has too many places to draw): `places` [[position, client id]] and
-    `queues` {queue: position}.  `rooms` (of the room strategies): where each broker and member stands, `wanted` those
-    read from.  `compared`: each strategy that needs nothing else, before and after the same change (`moves`), and what
-    changing over to it now would move before a member comes or goes (`switching`).
+    `before` and `after` by client id; `members` and `queues` in the order of clients; `labels` for display;
+    `colours` (an actor's own number, some number for another client).
+
+    `ring` (consistent hashing; None with too many positions to draw): `places` [[position, client id]] and `queues`
+    {queue: position}.  `rooms` (room strategies): the room of each broker and member, and `wanted`, the rooms that
+    are read.  `compared`: for each strategy that needs no further setting, its queue moves for the same change
+    (`moves`), and those of changing to it now, before a member comes or goes (`switching`).
     """
     view = GroupView(cluster, question.group)
     now = view.routed_queues(question.topic)
@@ -76,7 +80,7 @@ def _colours(view: GroupView, members: list[str]) -> dict[str, int]:
 
 
 def _members(cluster: Cluster, question: PlanRebalance, members: list[str]) -> tuple[dict[str, str], list[str]]:
-    """Made-up ones with their labels, and all together as clients sort them."""
+    """Return the labels of invented members by client id, and all members as clients sort them."""
     stay, add = [member for member in members if member not in question.remove], question.add
     for actor in [cluster.actors.by_label[name] for name in question.remove if name in cluster.actors.by_label]:
         if actor.client_id in stay:  # another process with its client id stays
@@ -88,7 +92,7 @@ def _members(cluster: Cluster, question: PlanRebalance, members: list[str]) -> t
 
 
 def made_up_queues(topic: str, count: int, now: list[MessageQueue]) -> list[MessageQueue]:
-    """So many queues, spread over the brokers that have the topic."""
+    """Return `count` invented queues, distributed over the brokers that have the topic."""
     brokers = sorted({mq.broker for mq in now}) or ["broker-a"]
     share, odd = divmod(count, len(brokers))
     return [
@@ -108,7 +112,10 @@ def _strategy(cluster: Cluster, view: GroupView, question: PlanRebalance) -> All
 def shares_of(
     strategy: AllocateMessageQueueStrategy, group: str, mqs: list[MessageQueue], members: list[str]
 ) -> Shares:
-    """Every member's share.  Raises ActionRefused (422) when the strategy cannot divide these."""
+    """Return the queues that the strategy assigns to each member.
+
+    Raises ActionRefused (422) if the strategy cannot assign these queues.
+    """
     if not mqs or not members:
         return {member: [] for member in members}
     try:
@@ -119,7 +126,7 @@ def shares_of(
     except ClientError as error:
         raise ActionRefused(
             422,
-            "{strategy} cannot divide these queues: {why}.",
+            "{strategy} cannot assign these queues: {why}.",
             "Choose another strategy.",
             field="strategy",
             strategy=strategy.name,
@@ -128,7 +135,7 @@ def shares_of(
 
 
 def moves_between(before: Shares, after: Shares) -> int:
-    """Queues that get another member."""
+    """Return the number of queues that get another member."""
     owner = {mq: member for member, mqs in before.items() for mq in mqs}
     owner_after = {mq: member for member, mqs in after.items() for mq in mqs}
     return sum(1 for mq, member in owner_after.items() if owner.get(mq) != member)
@@ -136,8 +143,11 @@ def moves_between(before: Shares, after: Shares) -> int:
 
 def compared(
     planned: AllocateMessageQueueStrategy, question: PlanRebalance, before: Shares, now: Divided, then: Divided
-) -> list[dict[str, Any]]:
-    """`before`: what members have now, by whatever they divide by; the planned strategy keeps its own settings."""
+) -> list[dict[str, object]]:
+    """Return the comparison of strategies that need no further setting.
+
+    `before`: the present assignment, by any strategy.  The planned strategy keeps its own settings.
+    """
     by_name = {
         name: make_strategy({"strategy": name, "virtual_nodes": question.virtual_nodes}, Nowhere()) for name in COMPARED
     }
@@ -147,7 +157,7 @@ def compared(
 
 def compared_with_itself(
     strategy: AllocateMessageQueueStrategy, group: str, before: Shares, now: Divided, then: Divided
-) -> dict[str, Any]:
+) -> dict[str, object]:
     own_before = shares_of(strategy, group, *now)
     own_after = shares_of(strategy, group, *then)
     counts = [len(mine) for mine in own_after.values()]
@@ -173,7 +183,7 @@ class Nowhere:
 
 def ring_of(
     strategy: AllocateMessageQueueStrategy, mqs: list[MessageQueue], members: Sequence[str]
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     if not isinstance(strategy, AllocateMessageQueueConsistentHash):
         return None
     places = strategy.places(members)
@@ -192,7 +202,7 @@ def _rooms(
     strategy: str,
     mqs: list[MessageQueue],
     members: list[str],
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     if not strategy.startswith(MACHINE_ROOM):
         return None
     remembered = cluster.actors.strategies.get(view.group) or {}

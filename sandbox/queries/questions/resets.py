@@ -1,16 +1,16 @@
-"""The plan of a reset in a sandbox, as the dialog shows it, and its `OffsetsView`.
+"""The plan of a reset in a sandbox, as the dialog shows it, and the `OffsetsView` of a sandbox.
 
-The view reads brokers' stores and tables and in-process members, in this turn.
+The view reads brokers' stores and tables and in-process members in the current turn.
 """
 
 from collections import Counter
-from typing import Any
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import PlanReset
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message.queue import MessageQueue
 from sandbox.queries import reset_plan
+from sandbox.queries.questions.answers import answers
 from sandbox.queries.reset_plan import Holding, Note, Refusal, ResetPlan, ResetWish, check_wish, make_plan
 from sandbox.queries.rows.groups import GroupView
 
@@ -18,17 +18,21 @@ HISTOGRAM_BARS = 60
 HISTOGRAM_SAMPLES = 300  # messages sampled, spread evenly over all queues
 
 
-def plan(cluster: Cluster, question: PlanReset) -> dict[str, Any]:
+@answers(PlanReset)
+def plan(cluster: Cluster, question: PlanReset) -> dict[str, object]:
     return draw_plan(cluster, question, plan_reset(cluster, question))
 
 
 def plan_reset(cluster: Cluster, wish: ResetWish) -> ResetPlan:
-    """Raises ActionRefused (404, 409, 422) when the wish names what does not exist or lacks a value."""
+    """Return the plan of a reset.
+
+    Raises ActionRefused (404, 409, 422) if the wish names something that does not exist or lacks a value.
+    """
     check_wish(wish)
     return make_plan(SandboxOffsets(cluster, wish.group, wish.topic), wish)
 
 
-def draw_plan(cluster: Cluster, wish: ResetWish, plan: ResetPlan) -> dict[str, Any]:
+def draw_plan(cluster: Cluster, wish: ResetWish, plan: ResetPlan) -> dict[str, object]:
     return reset_plan.draw_plan(cluster.journal.next_seq - 1, cluster.clock.now_ms(), wish, plan) | {
         "catch_up_ms": _catch_up_ms(cluster, wish, sum(row.lag_after for row in plan.rows)),
         "histogram": _histogram(cluster, plan),
@@ -41,11 +45,11 @@ class SandboxOffsets:
         self._topic = topic
         self._view = GroupView(cluster, group)
         if not self._view.masters:
-            raise ActionRefused(409, "No broker is running.", "Start one first.")
+            raise ActionRefused(409, "No broker is running.", "Start a broker first.")
         self.queues = self._view.read_queues(topic)
         if not self.queues:
             raise ActionRefused(
-                404, "There is no topic {topic}.", "Choose one that exists.", field="topic", topic=topic
+                404, "Topic {topic} does not exist.", "Choose an existing topic.", field="topic", topic=topic
             )
         self.online_members = tuple(self._view.online_members())
         self.members = len(set(self.online_members) | self._view.known_members())
@@ -95,8 +99,8 @@ class SandboxOffsets:
         if self._view.model != "BROADCASTING":
             return None
         return Refusal(
-            "A broadcasting group keeps its offsets with each member; the broker has none.",
-            "Stop a member and edit its own file.",
+            "Each member of a broadcasting group keeps its own offsets; the broker has none.",
+            "Stop a member, then edit the offset file of that member.",
         )
 
     def without_offset(self, selected: list[MessageQueue]) -> list[str]:
@@ -105,7 +109,10 @@ class SandboxOffsets:
 
 
 def _catch_up_ms(cluster: Cluster, wish: ResetWish, lag: int) -> int | None:
-    """Until the lag is gone, if the members work as fast as their listeners can; None: never, or unknown."""
+    """Return the time until the lag is gone, if members work as fast as their listeners can.
+
+    None: never, or unknown.
+    """
     view = GroupView(cluster, wish.group)
     queues = len(view.read_queues(wish.topic))
     can_per_s = 0.0
@@ -123,7 +130,7 @@ def _catch_up_ms(cluster: Cluster, wish: ResetWish, lag: int) -> int | None:
 
 
 def _histogram(cluster: Cluster, plan: ResetPlan) -> list[dict[str, int]]:
-    """When the stored messages came, in bars of one length; counts are estimated from evenly spread samples."""
+    """Return the counts of stored messages in equal intervals of time, estimated from evenly spread samples."""
     total = sum(row.max_offset - row.min_offset for row in plan.rows)
     if total == 0:
         return []

@@ -1,6 +1,6 @@
-"""Messages found by id, by key, by place or by time (question `find-messages`)."""
+"""The search for messages by id, key, position or time (question `find-messages`)."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import FindMessages
@@ -11,18 +11,19 @@ from sandbox.message.message import StoredMessage
 from sandbox.message.queue import MessageQueue
 from sandbox.message.string_hash import tags_code
 from sandbox.message.topic_names import SCHEDULE_TOPIC
+from sandbox.queries.questions.answers import answers
 from sandbox.queries.questions.keys import FOREVER_MS, FOUND_BY_KEY, records_by_key
 from sandbox.queries.questions.messages import message_at
 from sandbox.queries.rows.messages import full_row, message_row
 from sandbox.store.message_store import MessageStore
 
-Row = dict[str, Any]
+Row = dict[str, object]
 
 ROWS = 50  # of one answer
 
 
 class Found(NamedTuple):
-    """One message, and the broker that keeps it."""
+    """A message, and the broker that stores it."""
 
     broker: str
     message: StoredMessage
@@ -38,35 +39,37 @@ class Cursor(NamedTuple):
 
     @classmethod
     def of(cls, text: str | None) -> "Cursor":
-        """Raises ActionRefused (422)."""
+        """Return the cursor in a text; the start without one.  Raises ActionRefused (422) if it is invalid."""
         if not text:
             return cls(0, None, 0, 0)
         parts = text.split(":")
         if len(parts) != len(cls._fields) or not all(part.isdecimal() and len(part) < 20 for part in parts):
-            raise ActionRefused(422, "This cursor cannot be read.", "Start the search again.", field="cursor")
+            raise ActionRefused(422, "This cursor is not valid.", "Start the search again.", field="cursor")
         return cls(*map(int, parts))
 
     def __str__(self) -> str:
         return ":".join(str(part or 0) for part in self)
 
 
+@answers(FindMessages)
 def find(cluster: Cluster, question: FindMessages) -> Row:
-    """At most 50 rows, and how far the search has come.
+    """Return at most 50 matching messages, and the progress of the search.
 
-    {"by": "id" | "key" | "place" | "time", "rows": [`message_rows.message_row`; by id and by place
-     `message_rows.full_row`], "scanned": entries this answer looked at, "scanned_in_all" and "found_in_all": with the
-     answers before it, "of": entries there are to look at (None: unknown), "cursor": what to ask with to go on
-     (None: this was all), "more": whether a broker may know more than it gives out (by key)}.
+    {"by": "id" | "key" | "place" | "time", "rows": [`rows.messages.message_row`; by id and by place
+    `rows.messages.full_row`], "scanned": entries that this answer read, "scanned_in_all" and "found_in_all": with
+    the answers before it, "of": entries to read in total (None: unknown), "cursor": the value that continues the
+    search (None: complete), "more": by key, a broker may have more messages than it returns}.
 
-    `id` is an offset id, which names a broker and a place in its log, or a unique key, which the index knows.  By time
-    it goes queue by queue, oldest first, from `from_ms` on; one answer ends after `scan_entries` entries or `scan_ms`
-    milliseconds.  Raises ActionRefused: 422 for fields that do not go together, 404 for a place where nothing is.
+    `id` is an offset id, which names a broker and a position in its log, or a unique key, which the index has.  A
+    search by time reads queue by queue, oldest first, from `from_ms` on; one answer ends after `scan_entries`
+    entries or `scan_ms` milliseconds.  Raises ActionRefused: 422 for fields that exclude each other, 404 for a
+    position without a message.
     """
     if question.id:
         rows = [full_row(match.message, match.broker) for match in by_id(cluster, question.id, question.topic)]
         return _all("id", rows)
     if not question.topic:
-        raise ActionRefused(422, "Which topic?", "Choose one, or give a message id.", field="topic")
+        raise ActionRefused(422, "The topic is missing.", "Choose a topic, or enter a message ID.", field="topic")
     if question.key:
         return _by_key(cluster, question)
     if question.offset is not None:
@@ -75,7 +78,10 @@ def find(cluster: Cluster, question: FindMessages) -> Row:
 
 
 def by_id(cluster: Cluster, text: str, topic: str | None = None) -> list[Found]:
-    """An offset id names its place; else it is looked up as a unique key, in one topic or in all, the oldest first."""
+    """Return the messages with an id.
+
+    An offset id names its position.  Any other text is looked up as a unique key, in one topic or in all, oldest first.
+    """
     text = text.strip()
     message_id = _place(text)
     for node in cluster.nodes.masters() if message_id is not None else ():
@@ -88,11 +94,11 @@ def by_id(cluster: Cluster, text: str, topic: str | None = None) -> list[Found]:
 
 
 def why_not(cluster: Cluster, text: str) -> Row:
-    """Why `by_id` finds nothing: {"code", and what the sentence names}.
+    """Return the reason why `by_id` finds nothing: {"code", and the values for the sentence}.
 
-    `not_indexed`: no offset id, and no unique key of the index; `other_broker` (`address`); `broker_down` (`broker`);
-    `deleted` and `beyond_end` (`broker`, `physical_offset`, `low`, `high` of its log); `no_record` (the same): the id
-    points between two records.
+    `not_indexed`: no offset id, and no unique key of the index; `other_broker` (`address`); `broker_down`
+    (`broker`); `deleted` and `beyond_end` (`broker`, `physical_offset`, `low`, `high` of its log); `no_record` (the
+    same): the id points between two records.
     """
     message_id = _place(text.strip())
     if message_id is None:
@@ -137,7 +143,10 @@ def _all(by: str, rows: list[Row], *, more: bool = False) -> Row:
 
 
 def _by_key(cluster: Cluster, question: FindMessages) -> Row:
-    """Return the messages the index has for the key.  Other keys with the same hash are left out, as a client does."""
+    """Return the messages that the index has for the key.
+
+    Other keys with the same hash are removed, as a client does.
+    """
     assert question.key is not None
     begin_ms, end_ms = question.from_ms or 0, FOREVER_MS if question.to_ms is None else question.to_ms
     met = _query(cluster, question.topic, question.key, begin_ms, end_ms)
@@ -167,7 +176,10 @@ def _by_place(cluster: Cluster, question: FindMessages) -> Row:
     assert question.offset is not None
     if question.queue is None:
         raise ActionRefused(
-            422, "Which queue?", "An offset counts within one queue: choose broker and number.", field="queue"
+            422,
+            "The queue is missing.",
+            "An offset is valid within one queue: choose a broker and a queue number.",
+            field="queue",
         )
     broker, queue_id = row_parts("queue", question.queue)
     _, message = message_at(cluster, question.topic, broker, queue_id, question.offset, queue_field="queue")
@@ -175,7 +187,10 @@ def _by_place(cluster: Cluster, question: FindMessages) -> Row:
 
 
 def _by_time(cluster: Cluster, question: FindMessages) -> Row:
-    """Queue by queue from `from_ms` on.  One question looks at so many entries or works so long, then says where."""
+    """Search queue by queue from `from_ms` on.
+
+    One answer reads a limited number of entries for a limited time, then returns the cursor of its position.
+    """
     queues = _queues(cluster, question)
     cursor = Cursor.of(question.cursor)
     begins = [_first(store, mq, question.from_ms) for store, mq in queues]
@@ -186,7 +201,7 @@ def _by_time(cluster: Cluster, question: FindMessages) -> Row:
     rows: list[Row] = []
     scanned, wall = 0, cluster.environment.outside
     until_s = wall.monotonic() + cluster.limits.scan_ms / 1000
-    by_hash = question.tag is not None and question.topic != SCHEDULE_TOPIC  # whose entries hold a time instead
+    by_hash = question.tag is not None and question.topic != SCHEDULE_TOPIC  # its entries have a time, no hash
     wanted_code = tags_code(question.tag or "") if by_hash else None
 
     def answer(going_on: Cursor | None) -> Row:
@@ -224,7 +239,7 @@ def _by_time(cluster: Cluster, question: FindMessages) -> Row:
 
 
 def _queues(cluster: Cluster, question: FindMessages) -> list[tuple[MessageStore, MessageQueue]]:
-    """Those of the topic, or the one that is named.  Raises ActionRefused where there is none."""
+    """Return the queues of the topic, or only the named one.  Raises ActionRefused (404) if that does not exist."""
     queues = [
         (node.running.store, MessageQueue(topic, node.name, queue_id))
         for node in cluster.nodes.masters()
@@ -238,7 +253,7 @@ def _queues(cluster: Cluster, question: FindMessages) -> list[tuple[MessageStore
     if not chosen:
         raise ActionRefused(
             404,
-            "Queue {queue} of {topic} holds nothing.",
+            "Queue {queue} of {topic} is empty.",
             "Choose a queue with messages.",
             field="queue",
             queue=question.queue,

@@ -1,18 +1,21 @@
-"""Open transactions, as a list."""
-
-from typing import Any
+"""The list of open transactions (question `transactions`)."""
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.questions import Transactions
+from sandbox.queries.questions.answers import answers
 from sandbox.queries.transactions import open_transactions
 
-Row = dict[str, Any]
+Row = dict[str, object]
 
 ROWS = 100
 
 
+@answers(Transactions)
 def find(cluster: Cluster, question: Transactions) -> Row:
-    """The oldest hundred, and how many there are; `checks`: how often the broker has asked."""
+    """Return the oldest hundred open transactions and the number of all.
+
+    `checks`: how often the broker has asked its producer.
+    """
     pending, now_ms = open_transactions(cluster), cluster.clock.now_ms()
     return {
         "rows": [

@@ -1,1 +1,1 @@
-"""Shapes that several snapshots and questions share."""
+"""Row types: the shapes of values that several snapshots and questions share."""

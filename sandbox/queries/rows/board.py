@@ -1,7 +1,8 @@
-"""Rows of the Board: one group on one topic, its queues and members (catalogue 9, 10: `board/<slug>/<group>/<topic>`).
+"""Rows of the Board: one group on one topic, its queues and members (channel `board/<slug>/<group>/<topic>`).
 
-Offsets and counts that may pass 2^53 are text.  Moments (`…_ms`) are of the sandbox's clock.  None: not known, unless
-the field says what else it means.  `NotRequired` fields are those only one of sandbox and real cluster has.
+Catalogue 9, 10.  Offsets and counts that may pass 2^53 are text.  Times (`…_ms`) are of the sandbox's clock.  None:
+not known, unless the field has another meaning.  A `NotRequired` field exists only for a sandbox or only for a real
+cluster.
 """
 
 from collections.abc import Mapping
@@ -11,23 +12,23 @@ from sandbox.queries.rows.member_words import MemberWords
 
 
 class Lock(TypedDict):
-    """A queue's lock, as a snapshot has it."""
+    """A queue's lock, in the form of a snapshot."""
 
     holder: str  # client id
     expires_at_ms: int  # at the broker
-    trusted_until_ms: int | None  # by its holder; None: the holder does not trust it, or is not ours
+    trusted_until_ms: int | None  # by its holder; None: the holder does not trust it, or is external
 
 
 class LockRow(Lock):
-    """The same with its renewals."""
+    """A queue's lock with its renewals."""
 
     granted_at_ms: int | None
-    renew_at_ms: int | None  # None: its holder is not ours
+    renew_at_ms: int | None  # None: its holder is an external client
     known_by: NotRequired[str]  # `holder`: a real cluster's brokers do not show their locks
 
 
 class OldestMessage(TypedDict):
-    """The oldest unfinished message a listener has been given."""
+    """The oldest unfinished message that a listener has received."""
 
     offset: str
     key: str  # "": it has none
@@ -37,9 +38,9 @@ class OldestMessage(TypedDict):
 class DownMark(TypedDict):
     """The mark of a queue whose master is down."""
 
-    known_at_ms: int  # when the master's last word was
+    known_at_ms: int  # time of the master's last report
     reads: str | None  # slave (members pull from it), slave_idle (it has the queue, no one has pulled yet), "nobody"
-    lag: str | None  # messages, by that last word; None: the group has no place in the queue
+    lag: str | None  # messages, by that report; None: the group has no offset in the queue
 
 
 class MasterState(TypedDict):
@@ -49,7 +50,7 @@ class MasterState(TypedDict):
 
 
 class QueueEnds(TypedDict):
-    """The queue itself, whichever group reads it."""
+    """The queue itself, independent of groups."""
 
     min: str | None  # offset of the oldest message
     max: str | None  # offset after the newest one
@@ -65,7 +66,7 @@ class QueuePosition(TypedDict):
 
 
 class CachedMessages(TypedDict):
-    """The messages of a queue that a member of a real cluster reports to hold."""
+    """The messages of a queue that a member of a real cluster reports to have cached."""
 
     count: int
     min: str  # the smallest offset
@@ -79,7 +80,7 @@ class Held(TypedDict):
     cells: str | None  # runs of done, processing, buffered messages: `3d4p5b`
     cells_from: str | None  # offset of the first cell; None: no cells
     oldest: OldestMessage | None  # None: no listener has begun with one
-    flow_control: str | None  # what keeps it from pulling: count, size, span; None: nothing
+    flow_control: str | None  # the limit that stops its pulls: count, size, span; None: no limit reached
 
 
 class QueuePulls(TypedDict):
@@ -90,7 +91,7 @@ class QueuePulls(TypedDict):
 
 
 class AtBroker(MasterState, QueueEnds, QueuePosition, QueuePulls):
-    """The part of a row that its broker reports; if the broker is down, its last report."""
+    """The part of a row that the queue's broker reports; if the broker is down, its last report."""
 
     owner: str | None  # client id of the member that holds its process queue; wire: pulled it last; None: no member
     lock: LockRow | None  # None: no one holds one
@@ -98,19 +99,19 @@ class AtBroker(MasterState, QueueEnds, QueuePosition, QueuePulls):
 
 
 class QueueRow(AtBroker, Held):
-    """One queue of one group; broadcasting: of one member."""
+    """One queue of one group; in broadcasting, of one member."""
 
-    assigned: str | None  # client id of the member it belongs to, by what brokers know now; None: no member
+    assigned: str | None  # client id of its member by the brokers' present tables; None: no member
 
 
 class ReportedQueueRow(QueueRow):
-    """The same of a real cluster."""
+    """One queue of one group of a real cluster."""
 
     cached: CachedMessages | None  # beside `cells`
 
 
 class SlowKey(TypedDict):
-    """A key for which the listener is slow."""
+    """A message key for which the listener is slow."""
 
     key: str | None  # None: every key
     queue: str | None  # None: every queue
@@ -127,7 +128,7 @@ class PullLimits(TypedDict):
 
 
 class MemberQueues(TypedDict):
-    """The queues and messages a member holds.  None: it is not ours, and does not report it."""
+    """The queues and messages that a member holds.  None: an external client that does not report it."""
 
     queues: int | None  # how many it holds; wire: pulled last
     buffered: int | None  # messages
@@ -138,7 +139,7 @@ class MemberQueues(TypedDict):
 class MemberRow(MemberQueues, MemberWords):
     """One member of a group, as its card shows it."""
 
-    actor: str | None  # label; None: not ours
+    actor: str | None  # label; None: external client
     kind: str | None  # push, pull, lite
     letter: str
     colour: int  # 0 … 5
@@ -146,7 +147,7 @@ class MemberRow(MemberQueues, MemberWords):
     transport: str  # loopback, tcp
     language: str
     version: int | None  # as its heartbeat has it
-    release: NotRequired[str | None]  # `4.9.8`, of clients that are not ours
+    release: NotRequired[str | None]  # `4.9.8`, of external clients
     address: NotRequired[str]  # ip:port, real cluster
     buffered_bytes: int | None
     fullest_bytes: int | None  # of its fullest queue
@@ -169,11 +170,11 @@ class ActorRow(MemberRow):
 
 
 class KnownQueues(TypedDict):
-    """The count of a group's queues whose end and committed offset are known now."""
+    """The number of a group's queues whose end and committed offset are known now."""
 
     queues_known: int
     queues_all: int
-    lag_last_known: str | None  # messages of queues whose masters are down, by their last word
+    lag_last_known: str | None  # messages of queues whose masters are down, by their last report
 
 
 class NewMember(TypedDict):
@@ -191,7 +192,7 @@ class NewMember(TypedDict):
 
 
 class BoardHeader(KnownQueues):
-    """Figures of the whole board.  Of a topic without a group everything of a group is None."""
+    """Figures of the whole board.  For a topic without a group, every figure of a group is None."""
 
     group: str | None
     topic: str
@@ -212,19 +213,19 @@ class BoardHeader(KnownQueues):
     delivered_again: int | None  # messages listeners have been given more than once
     rate: float  # of the clock: seconds of the sandbox per second
     shared_ids: list[str]  # client ids that several connections have
-    members_differ: list[str]  # on what members that are there do not agree (`rows.member_words`)
+    members_differ: list[str]  # settings in which running members differ (`rows.member_words`)
     next_actor: str | None  # label of the next actor to be started; None: a real cluster starts none
-    like: NewMember | None  # None: no member of ours was ever in the group
+    like: NewMember | None  # None: the group never had an in-process member
 
 
 class ReportedBoardHeader(BoardHeader):
-    """The same of a real cluster."""
+    """Figures of the whole board of a real cluster."""
 
     asked_at: int | None  # ms, when its brokers were asked for the topic's ends
 
 
 class Board(TypedDict):
-    """One group on one topic, all of one turn."""
+    """The board: one group on one topic, all values of one turn."""
 
     header: BoardHeader | ReportedBoardHeader
     queues: Mapping[str, QueueRow | ReportedQueueRow]  # by `broker-a:3`; broadcasting: by `broker-a:3@<client id>`

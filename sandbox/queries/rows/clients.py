@@ -1,7 +1,7 @@
-"""Rows of a client's page: one process, how it started and stops, its timers, requests, queues (channel `client/…`).
+"""Rows of a client's page: one process, its start and stop, timers, requests and queues (channel `client/…`).
 
-Offsets are text.  Moments (`…_ms`) are of the sandbox's clock.  None: not known, unless the field says what else it
-means.  Of a dead process there is what the journal said.
+Offsets are text.  Times (`…_ms`) are of the sandbox's clock.  None: not known, unless the field has another meaning.
+For a dead process the rows have the facts of the journal.
 """
 
 from typing import NotRequired, TypedDict
@@ -12,16 +12,16 @@ from sandbox.queries.rows.waits import Wait
 
 
 class ClientIdentity(TypedDict):
-    """Whose page it is."""
+    """The identity and state of the client of a page."""
 
     client_id: str | None  # None: it never started
-    actor: str | None  # label; None: no actor stands for it
+    actor: str | None  # label; None: it has no actor
     kind: str  # consumer, producer, wire, former (an earlier process of an actor)
     state: str
     state_since_ms: int | None
-    began_ms: int | None  # the journal's first word of it
+    began_ms: int | None  # time of its first fact in the journal
     lives: bool
-    now_client_id: str | None  # of a former process: its actor's present one; None: there is none
+    now_client_id: str | None  # of a former process: its actor's present client id, or None
     reason: str | None  # why its last start failed; None: it did not
     group: str | None
     colour: int | None
@@ -37,7 +37,7 @@ class ClientSettings(TypedDict):
 
     name_server: str | None  # which it keeps to
     hosts: list[str]  # groups in this process
-    address: str | None  # ip:port of a client that is not ours; None: it is ours, too
+    address: str | None  # ip:port of an external client; None: an in-process client, too
     pulls: NotRequired[str]  # push, pull, lite; this and the following of consumers
     model: NotRequired[str]
     listener: NotRequired[str]
@@ -72,7 +72,7 @@ class StateRow(TypedDict):
 
 
 class MarkRow(TypedDict):
-    """Something the journal said of it."""
+    """A fact of the journal about the client."""
 
     seq: str
     at_ms: int
@@ -82,14 +82,14 @@ class MarkRow(TypedDict):
     count: NotRequired[int]  # queues
     queue: NotRequired[str]  # `orders/broker-a/3`
     offset: NotRequired[str]
-    trace: NotRequired[list[str]]  # how the start offset was found (catalogue 2)
+    trace: NotRequired[list[str]]  # how the start offset was found (docs/spec/catalogue.md 2)
     reason: NotRequired[str]
     holder: NotRequired[str]  # client id
     left_ms: NotRequired[int]  # of the holder's lock
 
 
 class TimerLine(TypedDict):
-    """A line of the timer table (spec client-behaviour 2.2)."""
+    """A row of the timer table (spec client-behaviour 2.2)."""
 
     due_ms: int | None
     first_ms: int
@@ -99,7 +99,7 @@ class TimerLine(TypedDict):
 
 
 class PendingRequest(TypedDict):
-    """A request without an answer."""
+    """A request without a response."""
 
     code: int
     name: str | None
@@ -135,7 +135,7 @@ class ClientQueueHeld(TypedDict):
     locked: bool | None  # None: it is not orderly
     trusted_until_ms: int | None  # None: it is not orderly, or not locked
     flow_control: str | None  # count, size, span; None: nothing holds it back
-    pause: str  # what pauses its pulls; "": nothing
+    pause: str  # the reason why its pulls pause; "": they do not
     last_pull_ms: int
     last_consume_ms: int
     taken_at_ms: int
@@ -143,7 +143,7 @@ class ClientQueueHeld(TypedDict):
 
 
 class ClientQueueRow(ClientQueuePlace, ClientQueueHeld):
-    """One queue it holds."""
+    """One queue that the client holds."""
 
 
 ClientQueue = ClientQueueRow | ClientQueuePlace
@@ -185,7 +185,7 @@ class ProducerProcess(TypedDict):
 
     turn: str
     topics: dict[str, ProducerTopic]
-    answers: dict[str, int]  # attempts by what came of them
+    answers: dict[str, int]  # attempts by their result
     retried: int
     retry_times: int
     avoid_faulty: bool
@@ -196,7 +196,7 @@ class ProducerProcess(TypedDict):
 
 
 class ProducerRow(ProducerCounts, ProducerProcess):
-    """A producer: how it selects queues, and the results of its sends."""
+    """A producer: its queue selection, and the results of its sends."""
 
 
 ProducerOfClient = ProducerRow | ProducerCounts

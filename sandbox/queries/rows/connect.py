@@ -1,6 +1,6 @@
-"""Rows of the Connect page: who came over a real wire, how far they got, who was refused (channel `connect/<slug>`).
+"""Rows of the Connect page: clients on real connections, their progress, refusals (channel `connect/<slug>`).
 
-Moments (`…_ms`) are of the sandbox's clock.
+Times (`…_ms`) are of the sandbox's clock.
 """
 
 from typing import NotRequired, TypedDict
@@ -14,20 +14,23 @@ class ListenerRow(TypedDict):
     name_servers: list[str]  # ip:port, for the client's configuration
     shared: bool  # all nodes of the sandbox are behind one port
     beyond: NotRequired[bool]  # other machines reach it
-    access_key: NotRequired[str | None]  # what clients sign with; None: they need not
+    access_key: NotRequired[str | None]  # access key of clients; None: requests need no signature
     repeatable: NotRequired[bool]  # opening the port leads it to the machine's time
     rate: NotRequired[float]  # of the clock
     connections: int
 
 
 class PortRow(TypedDict):
-    node: str | None  # who answers there
+    node: str | None  # the node that listens there
     state: str  # open, closed
     trouble: str | None  # in the words of the operating system; None: nothing is wrong
 
 
 class ConnectionRow(TypedDict):
-    """One connection, open or ended.  A station has the moment of its first request; None: there was none."""
+    """One connection, open or ended.
+
+    `route`, `heartbeat`, `send`, `pull`: time of the first such request; None without one.
+    """
 
     no: int
     node: str | None
@@ -50,7 +53,7 @@ class ConnectionRow(TypedDict):
 
 
 class ConnectedClient(TypedDict):
-    """A client that has said its name, with all its connections."""
+    """A client that has sent its client id, with all its connections."""
 
     language: str | None
     version: int | None

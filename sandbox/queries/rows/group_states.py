@@ -1,4 +1,4 @@
-"""Rows of the Groups page: how far each group is behind, and who is there to catch up (channel `groups/<slug>`)."""
+"""Rows of the Groups page: the lag and the members of each group (channel `groups/<slug>`)."""
 
 from typing import TypedDict
 
@@ -7,7 +7,7 @@ from sandbox.queries.rows.member_words import NamedWords
 
 
 class GroupState(KnownQueues):
-    """One group over all its topics.  None: not known, unless the field says what else it means."""
+    """One group over all its topics.  None: not known, unless the field has another meaning."""
 
     state: str  # one of `control.group_state.WORST_FIRST`
     topic: str | None  # the one furthest behind; None: it reads none
@@ -20,8 +20,8 @@ class GroupState(KnownQueues):
     consumed_per_s: float | None  # messages
     delivered_per_s: float | None
     shared_ids: list[str]  # client ids that several connections have
-    members_differ: list[str]  # on what its members do not agree (`rows.member_words`)
-    member_words: list[NamedWords]  # what each of them asks for, where they differ; else none
+    members_differ: list[str]  # settings in which its members differ (`rows.member_words`)
+    member_words: list[NamedWords]  # settings of each member if they differ; else empty
     differs: bool  # more is handed out than consumed
 
 

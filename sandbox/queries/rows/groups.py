@@ -1,4 +1,4 @@
-"""A group as the whole sandbox knows it: brokers' tables and in-process members, put together."""
+"""A group as the whole sandbox has it: the brokers' tables and the in-process members, combined."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,12 +13,12 @@ from sandbox.message.topic_names import retry_topic
 from sandbox.remoting.channel import LOOPBACK
 
 PERM_READ = 4
-PULLED_MS = 30_000  # who reads a queue pulls again sooner: a broker holds a pull for 20 s at most
+PULLED_MS = 30_000  # a reader pulls again sooner: a broker holds a pull for 20 s at most
 EXPIRE_MS = 120_000  # a member silent for so long is dropped (spec broker-behaviour 5)
 
 
 class GroupView:
-    """Read once, used within the same turn."""
+    """The view of one group.  Use it only within the turn in which it was made."""
 
     def __init__(self, cluster: Cluster, group: str) -> None:
         self._cluster = cluster
@@ -48,7 +48,7 @@ class GroupView:
         return sorted(self.actors, key=lambda actor: (not actor.lives, actor.is_copy))
 
     def rightly_ms(self, broker: str, at_ms: int) -> int:
-        """A moment of a broker's clock as the sandbox's clock has it."""
+        """Return a time of a broker's clock converted to the sandbox's clock."""
         return at_ms - self._skews.get(broker, 0)
 
     @property
@@ -62,12 +62,15 @@ class GroupView:
 
     @property
     def listener(self) -> str | None:
-        """External clients do not report it."""
+        """The listener type of the group's in-process members.
+
+        None if it has none, as external clients do not report it.
+        """
         return self.actors[0].settings.listener if self.actors else None
 
     @property
     def exists(self) -> bool:
-        """It has a member, a rule, or a stored offset."""
+        """True if the group has a member, a subscription group config, or a stored offset."""
         if self.actors or self.registered() or any(self.group in known.groups for known in self.down.values()):
             return True
         return any(
@@ -94,7 +97,7 @@ class GroupView:
         return sorted([*self.read_queues(topic), *self._down_queues(topic, self.slaves)])
 
     def all_queues(self, topic: str) -> list[MessageQueue]:
-        """Those of masters that are down, too."""
+        """Return the readable queues of all masters, including those that are down."""
         return sorted([*self.read_queues(topic), *self._down_queues(topic, self.down)])
 
     def _down_queues(self, topic: str, names: Iterable[str]) -> list[MessageQueue]:
@@ -113,9 +116,9 @@ class GroupView:
         ]
 
     def reads(self, topic: str) -> bool:
-        """A member subscribes to it, or did when it was stopped, or an offset of the group is stored somewhere.
+        """Return True if a member subscribes to the topic, or did when it was stopped, or an offset is stored there.
 
-        Where none is stored in one of its queues, all messages of that queue wait (`rows.lag`).
+        In a queue without a stored offset all messages then count as lag (`rows.lag`).
         """
         if self._reads is None:
             self._reads = {*topics_of(self), retry_topic(self.group)}
@@ -128,10 +131,11 @@ class GroupView:
         return broker.consumer_offsets.get(self.group, mq.topic, mq.queue_id) if broker is not None else None
 
     def holder(self, mq: MessageQueue) -> tuple[ConsumerActor, ProcessQueue] | None:
-        """The in-process member that holds the queue (clustering: at most one that is not letting go).
+        """Return the in-process member that holds the queue, and its process queue; None without one.
 
-        A hung member still believes that it holds what others were given in the meantime: they are who reads it.  Of
-        several with one client id, the first.
+        In clustering at most one member holds a queue that it does not release.  A hung member still holds queues
+        that others acquired in the meantime.  Then one of the others is returned, because it reads the queue.  If
+        several have one client id, the first is returned.
         """
         return self._holders.get(mq)
 
@@ -158,7 +162,7 @@ class GroupView:
         pull = broker.pulls.get(self.group, mq) if broker is not None else None
         if pull is None or pull.client_id in self.by_client or pull.client_id not in self.registered():
             return None
-        if pull.client_id in self.shared_ids():  # what one of them read before the other came no one takes over
+        if pull.client_id in self.shared_ids():  # a queue that one read before the other came may have no reader
             age_ms = self._cluster.clock.now_ms() - self.rightly_ms(mq.broker, pull.at_ms)
             return pull.client_id if age_ms <= PULLED_MS else None
         return pull.client_id
@@ -166,16 +170,16 @@ class GroupView:
     # Members.
 
     def row_of(self, actor: ConsumerActor) -> str:
-        """The key of its row: its client id; where an earlier member has that too, `<client id> <label>`."""
+        """Return the key of a member's row: its client id, with its label if an earlier member has that id too."""
         return self._rows[actor.label]
 
     def row_of_client(self, client_id: str) -> str:
-        """The key of the row that stands for a client id brokers know."""
+        """Return the key of the row for a client id of the brokers' tables."""
         actor = self.by_client.get(client_id)
         return client_id if actor is None else self.row_of(actor)
 
     def rows_of_client(self, client_id: str) -> list[str]:
-        """The keys of all living members with a client id."""
+        """Return the row keys of all living members with a client id."""
         ours = [key for key, actor in self.by_row.items() if actor.client_id == client_id and actor.lives]
         return ours or [client_id, *self.twins(client_id)]
 
@@ -191,7 +195,7 @@ class GroupView:
         )
 
     def connection_of(self, actor: ConsumerActor) -> MemberInfo | None:
-        """Its member row at a broker; of several connections with its client id, its own."""
+        """Return the actor's member info at a broker; of several connections with its client id, its own."""
         infos = self.at_one_broker().get(actor.client_id, ())
         if len(infos) < 2 and not actor.is_copy:
             return self.registered().get(actor.client_id)
@@ -206,7 +210,7 @@ class GroupView:
         )
 
     def registered(self) -> dict[str, MemberInfo]:
-        """Members as brokers know them, by client id; sorted."""
+        """Return the members in the brokers' tables, by client id, sorted."""
         if self._registered is None:
             members: dict[str, MemberInfo] = {}
             for name, broker in self.answering.items():
@@ -228,7 +232,7 @@ class GroupView:
         return self._registered
 
     def connections(self) -> dict[str, list[MemberInfo]]:
-        """Every connection of each member, at all brokers that answer; by client id."""
+        """Return, by client id, every connection of each member at all brokers that answer."""
         if self._connections is None:
             self._connections = {}
             for broker in self.answering.values():
@@ -238,16 +242,16 @@ class GroupView:
         return self._connections
 
     def online_members(self) -> list[str]:
-        """Return a broker's answer to request 38, sorted as clients sort it, with a client id once per connection.
+        """Return the response to GET_CONSUMER_LIST_BY_GROUP (38), sorted as clients sort, one id per connection.
 
-        RocketMQ keys its consumer table by connection (`ConsumerGroupInfo.channelInfoTable`), so a client id with two
-        connections is listed twice.  A client takes the share of its id's first entry; no client takes the other
+        RocketMQ keys its consumer table by connection (`ConsumerGroupInfo.channelInfoTable`), so a client id with
+        two connections is listed twice.  A client takes the share of its id's first entry; no client takes the other
         shares.
         """
         return sorted(client_id for client_id, infos in self.at_one_broker().items() for _ in infos)
 
     def at_one_broker(self) -> dict[str, list[MemberInfo]]:
-        """The connections of each member at the broker that has most of it, the oldest first."""
+        """Return, by client id, the connections of each member at the broker that has most of them, oldest first."""
         if self._at_one_broker is None:
             self._at_one_broker = {}
             for broker in self.answering.values():
@@ -262,21 +266,24 @@ class GroupView:
         return self._at_one_broker
 
     def shared_ids(self) -> list[str]:
-        """Client ids that several connections have: each computes the same queues, and others have no reader."""
+        """Return the client ids that several connections have.
+
+        Each of these connections computes the same queues, and other queues have no reader.
+        """
         return sorted(client_id for client_id, infos in self.at_one_broker().items() if len(infos) > 1)
 
     def twins(self, client_id: str) -> dict[str, MemberInfo]:
-        """Further connections of a wire client's id, by the key of their rows: `<client id> <address>`."""
+        """Return the further connections of a wire client's id, by the keys of their rows: `<client id> <address>`."""
         if client_id in self.by_client:
             return {}
         return {f"{client_id} {info.channel.remote}": info for info in self.at_one_broker().get(client_id, ())[1:]}
 
     def known_members(self) -> set[str]:
-        """Client ids of in-process members, whatever their state."""
+        """Return the client ids of in-process members in any state."""
         return set(self.by_client)
 
     def is_leftover(self, client_id: str) -> bool:
-        """An earlier process of an actor of ours, which brokers have not forgotten yet."""
+        """Return True if the client id is that of an earlier in-process client that brokers have not yet dropped."""
         info = self.registered().get(client_id)
         if info is not None and info.channel.transport_kind != LOOPBACK:
             return False
@@ -287,16 +294,19 @@ class GroupView:
         return actor is not None and actor.state == "hung"
 
     def pulls_by_itself(self, broker: Broker) -> bool:
-        """Its members, as the broker knows them, are pull or lite pull consumers: those do not hear a reset (220)."""
+        """Return True if the members at the broker are pull or lite pull consumers.
+
+        Those ignore a reset request (220).
+        """
         group = broker.consumers.groups.get(self.group)
         return group is not None and group.consume_type == "CONSUME_ACTIVELY"
 
     def expires_at_ms(self, row: str, info: MemberInfo | None) -> int | None:
-        """When brokers will drop it, if it goes on being silent; None while it talks."""
+        """Return the time when brokers will drop the member if it sends no heartbeat; None while it sends them."""
         return info.last_update_ms + EXPIRE_MS if info is not None and self.is_silent(row) else None
 
     def pulled_by(self, client_id: str) -> list[MessageQueue]:
-        """Queues a wire member pulled last."""
+        """Return the queues that a wire member pulled last."""
         topics = {
             topic
             for broker in self.masters.values()

@@ -1,6 +1,6 @@
 """The lab in progress, as its panel shows it.  Texts are English with `{names}`; `numbers` fills them in.
 
-What is sealed is not there: truths of a prediction before its step is met, hints not taken, texts of later steps.
+Sealed values are left out: the truth of a prediction before its step is met, hints not taken, texts of later steps.
 """
 
 from collections.abc import Mapping
@@ -19,16 +19,16 @@ class AskedRow(TypedDict):
 class VerdictRow(TypedDict):
     state: str  # met, not_yet, wrong
     text: str
-    values: dict[str, Any]
+    values: dict[str, object]
     rests_on: list[str]  # seqs
 
 
 class MetRow(TypedDict):
-    """`given` and `truth`: of the prediction, as text; null where the step has none."""
+    """A step that was met.  `given` and `truth`: of the prediction, as text; null if the step has none."""
 
     seq: str
     text: str
-    values: dict[str, Any]
+    values: dict[str, object]
     rests_on: list[str]
     given: str | None
     truth: str | None
@@ -37,7 +37,7 @@ class MetRow(TypedDict):
 
 
 class StepRow(TypedDict):
-    """`state`: met, open, later; of a later step only the title is there.  `hints`: how many were taken."""
+    """One step.  `state`: met, open, later; a later step has only its title.  `hints`: number of hints taken."""
 
     title: str
     state: str
@@ -46,7 +46,10 @@ class StepRow(TypedDict):
 
 
 class OpenStepRow(TypedDict):
-    """`phase`: predict, do, say, why; `prediction`: sealed, null before it is given; `mark`: on the board."""
+    """The open step.
+
+    `phase`: predict, do, say, why.  `prediction`: sealed, null before it is made.  `mark`: the mark on the board.
+    """
 
     step: int
     phase: str
@@ -82,7 +85,7 @@ class LabRow(TypedDict):
     exam: bool
     score: int  # null for readers from whom the course withholds it
     finished: bool
-    numbers: dict[str, Any]
+    numbers: dict[str, object]
     allowed: list[str]
     steps: list[StepRow]
     open: OpenStepRow | None
@@ -90,14 +93,14 @@ class LabRow(TypedDict):
 
 
 class ComingRow(TypedDict):
-    """`kind`: of an intervention.  `in_s`: whole seconds of the machine."""
+    """An intervention that is due.  `in_s`: whole seconds of the machine's clock."""
 
     kind: str
     in_s: int
 
 
 class HoldRow(TypedDict):
-    """A teacher's control of this sandbox.  `acts`: the teacher who has taken over."""
+    """A teacher's control of this sandbox.  `acts`: the teacher who has taken over, or None."""
 
     frozen: bool
     acts: str | None
@@ -105,12 +108,12 @@ class HoldRow(TypedDict):
 
 
 class LabView(TypedDict):
-    """Channel `lab/<slug>` and the question `lab-state`; None: no lab was started here."""
+    """The value of channel `lab/<slug>` and question `lab-state`; `lab` is None if no lab was started."""
 
     lab: LabRow | None
     hold: HoldRow
 
 
-def view_without_score(view: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a `LabView` without its score, for a reader who is not shown scores."""
+def view_without_score(view: Mapping[str, Any]) -> Mapping[str, object]:
+    """Return a `LabView` without its score, for a viewer who must not see scores."""
     return view if view.get("lab") is None else {**view, "lab": {**view["lab"], "score": None}}

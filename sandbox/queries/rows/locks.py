@@ -1,7 +1,6 @@
-"""Rows of the Locks page: who owns which queue of an orderly group (catalogue 10: `locks/<slug>/<group>`).
+"""Rows of the Locks page: the lock holder of each queue of an orderly group (catalogue 10: `locks/<slug>/<group>`).
 
-Offsets are text.  Moments (`…_ms`) are of the sandbox's clock.  None: not known, unless the field says what else it
-means.
+Offsets are text.  Times (`…_ms`) are of the sandbox's clock.  None: not known, unless the field has another meaning.
 """
 
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ class LockLives(TypedDict):
 
 
 class Consuming(TypedDict):
-    """The message a listener has of a queue."""
+    """The message of a queue that a listener is processing."""
 
     client_id: str
     thread: int
@@ -29,25 +28,25 @@ class Consuming(TypedDict):
 
 
 class LockedQueue(MasterState):
-    """One queue of the group, of an ordinary topic."""
+    """One queue of the group, not of its retry topic."""
 
     topic: str
     assigned: str | None  # client id of the member it belongs to; None: no member
     waiting: list[str]  # client ids of members whose last attempt was refused, a short while ago
-    consuming: Consuming | None  # None: no message at the moment, or a member that is not ours
+    consuming: Consuming | None  # None: no message at the moment, or an external member
     lock: LockRow | None  # None: no one holds one, or its master is down
     suspended_until_ms: int | None  # its listener asked for a pause; None: it did not
 
 
 class LockAttempt(TypedDict):
-    """One LOCK_BATCH_MQ for one queue."""
+    """One request LOCK_BATCH_MQ for one queue, and its result."""
 
     at_ms: int
     client_id: str
     queue: str  # as `Locks.queues` is keyed; of any other topic `topic/broker-a:3`
     topic: str
     granted: bool
-    holder: str  # client id of who held it then
+    holder: str  # client id of the holder at that time
     left_ms: int | None  # of the lock another client held; None: it was granted
 
 

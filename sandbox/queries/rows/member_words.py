@@ -1,14 +1,14 @@
-"""Rows of what each member of a group asks for itself.
+"""Rows of the subscription and settings that each member of a group requests.
 
-RocketMQ wants all members of a group to subscribe alike.  A broker keeps one subscription for the group, that of the
-newest heartbeat (`ConsumerGroupInfo.updateSubscription`): where members differ, it hands some messages to a member that
-does not want them and drops them, or hands them to no member, and the committed offset passes over both.
+RocketMQ requires that all members of a group have the same subscription.  A broker keeps one subscription for the
+group, that of the newest heartbeat (`ConsumerGroupInfo.updateSubscription`).  If members differ, it sends some
+messages to a member that drops them, or sends them to no member; the committed offset passes over both.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
-MOST_WORDS = 16  # members of a group whose words a row names
+MOST_WORDS = 16  # members of a group whose settings are in a row
 
 TOPICS, EXPRESSIONS, MODEL, LISTENER = "topics", "expressions", "model", "listener"
 
@@ -22,7 +22,7 @@ class SubscriptionRow(TypedDict):
 
 
 class MemberWords(TypedDict):
-    """The subscription and settings that one member requests, and messages left out.  None: not known."""
+    """The subscription and settings that one member requests, and the messages it did not get.  None: not known."""
 
     subscriptions: list[SubscriptionRow] | None  # without its retry topic
     model: str | None  # CLUSTERING, BROADCASTING
@@ -32,16 +32,16 @@ class MemberWords(TypedDict):
 
 
 class NamedWords(MemberWords):
-    """The same beside a name."""
+    """The subscription and settings of a member with its client id."""
 
     client_id: str
-    actor: str | None  # label; None: not ours
+    actor: str | None  # label; None: external client
 
 
 def differences(members: Iterable[MemberWords]) -> list[str]:
-    """On what members that are there do not agree: topics, expressions (of a topic that two want), model, listener.
+    """Return the settings in which these members differ: topics, expressions of a common topic, model, listener.
 
-    What a member does not report differs from nothing.
+    A setting that a member does not report differs from no other.
     """
     words = list(members)
     subscriptions = [
@@ -60,7 +60,7 @@ def differences(members: Iterable[MemberWords]) -> list[str]:
 
 
 def named(members: Mapping[str, MemberWords], labels: Mapping[str, str | None]) -> list[NamedWords]:
-    """The first `MOST_WORDS` members, by client id."""
+    """Return the rows of the first `MOST_WORDS` members, by client id."""
     return [
         {
             "client_id": client_id,

@@ -1,7 +1,7 @@
-"""One message as rows: what lists show, what its page shows, and where in its bytes each field stands.
+"""One message as rows: for lists, for its page, and the position of each field in its bytes.
 
-Pure functions of a record: of our own store's, or of one that a real broker sent (VIEW_MESSAGE_BY_ID, QUERY_MESSAGE and
-pulls give out whole records).  What a record does not say, such as the name of its broker, is handed in.
+Pure functions of a record: of our own store's, or of one that a real broker sent (VIEW_MESSAGE_BY_ID, QUERY_MESSAGE
+and pulls return whole records).  Facts that a record does not have, such as the name of its broker, are arguments.
 """
 
 import codecs
@@ -44,11 +44,11 @@ _COMPRESSION = {
 
 
 def message_row(message: StoredMessage, broker: str | None = None) -> Row:
-    """A message as lists show it.
+    """Return a message as lists show it.
 
     {"topic", "broker" (name; None: not known), "queue_id", "queue_offset" and "physical_offset" (text), "bytes" (of
     the record), "keys", "tags", "msg_id" (the offset id), "unique_key", "born_ms", "store_ms", "reconsume_times",
-    "line" (`first_line`), "stored_body_bytes"}; None where the message has no such property.
+    "line" (`first_line`), "stored_body_bytes"}; None if the message has no such property.
     """
     return {
         "topic": message.topic,
@@ -70,7 +70,7 @@ def message_row(message: StoredMessage, broker: str | None = None) -> Row:
 
 
 def first_line(message: StoredMessage) -> str | None:
-    """Return the first line of a text body, cut to 80 characters.  None: not a text, or compressed in an unknown way.
+    """Return the first line of a text body, cut to 80 characters.  None: not a text, or an unknown compression.
 
     Of a long body, only the start is read and decompressed.
     """
@@ -87,10 +87,12 @@ def first_line(message: StoredMessage) -> str | None:
 
 
 def full_row(message: StoredMessage, broker: str | None = None) -> Row:
-    """`message_row` and {"properties", "body" (its first 4 096 bytes as text), "body_hex" (the same), "body_bytes" (as
-    the application sent it; None where not all of it can be unpacked), "body_over" (more bytes than this; or None),
-    "compression" (None, zlib, LZ4, ZSTD), "flags" (words of SYSFLAG), "flag" (the application's), "born_host",
-    "store_host"}.  Of a packed body over 64 KiB a part is `unfinished`.
+    """Return a message as its page shows it.
+
+    `message_row` and {"properties", "body" (its first 4 096 bytes as text), "body_hex" (the same), "body_bytes" (as
+    the application sent it; None if it cannot be decompressed completely), "body_over" (more bytes than this; or
+    None), "compression" (None, zlib, LZ4, ZSTD), "flags" (words of SYSFLAG), "flag" (the application's),
+    "born_host", "store_host"}.  A compressed body over 64 KiB is left `unfinished`.
     """
     packed = bool(message.sys_flag & bits.COMPRESSED)
     body = PackedBody(message.body, message.sys_flag)
@@ -110,7 +112,7 @@ def full_row(message: StoredMessage, broker: str | None = None) -> Row:
 
 
 class PackedBody(NamedTuple):
-    """A body as it is stored."""
+    """The body of a message as stored, possibly compressed."""
 
     body: bytes
     sys_flag: int
@@ -130,8 +132,8 @@ class PackedBody(NamedTuple):
         }
 
 
-def unfinished(answer: Mapping[str, Any]) -> list[Row]:
-    """Return an answer's or a board's message rows whose bodies are not decompressed yet."""
+def unfinished(answer: Mapping[str, object]) -> list[Row]:
+    """Return the message rows of an answer or a board whose bodies are not decompressed completely yet."""
     record, rows = answer.get("record"), answer.get("rows")
     messages = [
         answer.get("message"),
@@ -142,20 +144,20 @@ def unfinished(answer: Mapping[str, Any]) -> list[Row]:
 
 
 def finish(rows: Iterable[Row], most: int) -> None:
-    """Unpack what `full_row` left: up to `most` bytes of each, which takes milliseconds."""
+    """Decompress the bodies that `full_row` left: up to `most` bytes of each, which takes milliseconds."""
     for row in rows:
         row |= row.pop(PACKED).row(most)
 
 
 def flags_of(sys_flag: int) -> list[str]:
-    """Words of the bits that are set: compressed, multi_tags, half, committed, rolled_back, born_host_v6, …"""
+    """Return words for the bits that are set: compressed, multi_tags, half, committed, rolled_back, born_host_v6, …"""
     words = [word for bit, word in _FLAGS if sys_flag & bit]
     ended = _TRANSACTION.get(bits.transaction(sys_flag))
     return words if ended is None else [*words, ended]
 
 
 def record_fields(message: StoredMessage) -> Row:
-    """Every fixed field of the record by its name (spec store-format 2.1)."""
+    """Return every fixed field of the record by its name (spec store-format 2.1)."""
     fields = message._asdict()
     del fields["body"], fields["properties"]
     return {
@@ -165,10 +167,12 @@ def record_fields(message: StoredMessage) -> Row:
 
 
 def record_parts(raw: bytes) -> list[Row]:
-    """Every field of a record in the order of its bytes (spec store-format 2.1), an outer one before those inside.
+    """Return every field of a record in the order of its bytes, outer fields before inner ones.
+
+    Spec store-format 2.1.
 
     [{"name", "start", "end" (the byte after it), "value" (text), "depth"}]; depth 1 are the properties.  Raises
-    CorruptRecord.
+    CorruptRecord if the bytes are no record.
     """
     message = record.decode(raw)
     parts: list[Row] = []
@@ -198,7 +202,7 @@ def _value(name: str, data: bytes, message: StoredMessage) -> str:
         case "SYSFLAG":
             return " ".join((str(message.sys_flag), *flags_of(message.sys_flag)))
         case "BODY" | "PROPERTIES":
-            return ""  # what is inside says it
+            return ""  # its inner fields have the value
         case "TOPIC":
             return message.topic
         case "TOPICLEN":
@@ -207,7 +211,7 @@ def _value(name: str, data: bytes, message: StoredMessage) -> str:
 
 
 def _pairs(text: bytes, at: int) -> list[Row]:
-    """`name \\x01 value \\x02 …` pair by pair, without the separator between two pairs."""
+    r"""Return the rows of the pairs in `name \x01 value \x02 …`, without the separator between two pairs."""
     parts: list[Row] = []
     for pair in text.split(b"\x02"):
         name, mark, value = pair.partition(b"\x01")

@@ -1,8 +1,8 @@
-"""Rows of the Rebalance page: who believes what of a group's queues, who holds them, how they moved.
+"""Rows of the Rebalance page: assigned and held queues of a group by member, and the moves.
 
-Catalogue 10: `rebalance/<slug>/<group>`.  None: not known.  Of clients that are not ours there is what brokers know:
-that they are members, since when, and which queues they pulled last; what they think stays with them.  A section of
-which nothing is known is empty.  Queues are named `orders/broker-a/3`; `{broker: n}` means its queues 0 … n−1.  Moments
+Catalogue 10: `rebalance/<slug>/<group>`.  None: not known.  External clients have the facts of the brokers' tables:
+that they are members, since when, and the queues they pulled last; their own assignment is unknown.  A section
+without facts is empty.  Queues are named `orders/broker-a/3`; `{broker: n}` means its queues 0 … n−1.  Times
 (`…_ms`) are of the sandbox's clock.
 """
 
@@ -13,14 +13,14 @@ from sandbox.queries.rows.waits import Wait
 
 
 class RebalanceGroup(TypedDict):
-    """The group itself."""
+    """The group and its strategies."""
 
     group: str
     model: str | None  # CLUSTERING, BROADCASTING
     orderly: bool | None  # members lock queues
     strategy: str | None  # its name on the wire; broadcasting groups have none
     strategies: dict[str, str]  # client id → name, of members that report it
-    apart: list[str]  # of strategy and subscription what members do not have in common: it loses messages then
+    apart: list[str]  # strategy, subscription: those in which members differ; messages are then lost
 
 
 class RebalanceLives(TypedDict):
@@ -31,14 +31,14 @@ class RebalanceLives(TypedDict):
 
 
 class RebalanceBroker(TypedDict):
-    """The members one master reports."""
+    """The members that one master reports."""
 
     state: str
     members: list[str] | None  # client ids, sorted as clients sort; None: it is down
 
 
 class RebalanceTopic(TypedDict):
-    """One topic the group reads."""
+    """One topic that the group reads."""
 
     queues: dict[str, int] | None  # {broker: n} as brokers have them now
     retry: bool  # the group's retry topic
@@ -60,7 +60,7 @@ class MemberCard(TypedDict):
 
 
 class MemberMind(TypedDict):
-    """The state that only the member's process has."""
+    """The state that only the member's own process has."""
 
     strategy: str | None  # broadcasting members have none
     subscription: dict[str, str] | None  # topic → expression
@@ -76,26 +76,26 @@ class RebalanceMember(MemberCard, MemberMind):
 
 
 class MissedRound(TypedDict):
-    """A round that came to nothing."""
+    """A rebalance round without a result."""
 
     missed_ms: int | None  # None: the last one did not
     missed_why: str | None  # None: no one reported the members, or the route
 
 
 class Division(MissedRound):
-    """The last round that divided something."""
+    """The last rebalance round that assigned queues."""
 
     members: list[str] | None  # client ids, as the member heard
     queues: dict[str, int] | None  # {broker: n} as its route said then
     mine: list[str] | None  # the queues it computed for itself
     asked_ms: int | None
     trigger: str | None  # timer, notified, started, resumed, reset
-    index: int | None  # its place among `members`; None: it is not among them
+    index: int | None  # its index in `members`; None: it is not in the list
     agrees: bool | None  # it divides the same lists that brokers have now
 
 
 class Belief(Division):
-    """One member's view of one topic."""
+    """One member's assignment of one topic."""
 
     client_id: str
     topic: str
@@ -103,34 +103,34 @@ class Belief(Division):
 
 
 class HeldBy(TypedDict):
-    """A member that has a process queue; of clients that are not ours, that pulled the queue last."""
+    """A member with a process queue; an external client is listed if it pulled the queue last."""
 
     since_ms: int | None
     letting_go: bool | None
 
 
 class RebalanceQueue(TypedDict):
-    """One queue brokers have, or a member still thinks of."""
+    """One queue that brokers have or that a member still claims or holds."""
 
     topic: str
     broker: str
     queue_id: int
     claims: dict[str, int | None]  # client id → since, ms: members that computed it as theirs
     held: dict[str, HeldBy]  # by client id
-    due: list[str]  # client ids: whose it is once every member has divided what brokers know now
+    due: list[str]  # client ids: its members after every member has rebalanced with the brokers' present tables
     lock: LockRow | None  # None: no one holds one
     trouble: str | None  # twice (two claim or hold it), "nobody", lingers (held unclaimed), waits; None: no trouble
     since_ms: int | None  # of the trouble
 
 
 class RebalanceWait(Wait):
-    """A queue that a member claims and cannot have yet."""
+    """A queue that a member claims and cannot acquire yet."""
 
     client_id: str
 
 
 class Happening(TypedDict):
-    """Something after which members divide anew."""
+    """An event after which members rebalance."""
 
     seq: str
     at_ms: int
@@ -141,7 +141,7 @@ class Happening(TypedDict):
 
 
 class RoundRow(TypedDict):
-    """One round that changed something."""
+    """One rebalance round that changed the assignment."""
 
     seq: str
     at_ms: int
@@ -154,7 +154,7 @@ class RoundRow(TypedDict):
     added: list[str]
     dropped: list[str]
     because: Happening | None
-    behind_ms: int | None  # after what it is because of
+    behind_ms: int | None  # time since the event in `because`
 
 
 MoveRow = TypedDict(
@@ -176,7 +176,7 @@ MoveRow = TypedDict(
 
 
 class Rebalance(TypedDict):
-    """One group."""
+    """The Rebalance page of one group."""
 
     group: RebalanceGroup
     lives: RebalanceLives
@@ -188,4 +188,4 @@ class Rebalance(TypedDict):
     waits: dict[str, RebalanceWait]  # by `<client id>|<queue>`
     rounds: dict[str, RoundRow]  # by seq, the last 48
     moves: dict[str, MoveRow]  # by seq, the last 40
-    labels: NotRequired[dict[str, str]]  # client id → label of those in rounds and moves who are members no more
+    labels: NotRequired[dict[str, str]]  # client id → label of former members in rounds and moves

@@ -1,10 +1,10 @@
 """Rows of a whole sandbox or real cluster in one value: first paint, JSON API, keyframes (catalogue 9).
 
-Offsets are text.  Moments (`…_ms`) are of the sandbox's clock, of a real cluster of ours.  None: not known, unless the
-field says what else it means.  `NotRequired` fields are those only one of sandbox and real cluster has.
+Offsets are text.  Times (`…_ms`) are of the sandbox's clock, for a real cluster of QueueViz's own.  None: not known,
+unless the field has another meaning.  A `NotRequired` field exists only for a sandbox or only for a real cluster.
 """
 
-from typing import Any, NotRequired, Required, TypedDict
+from typing import NotRequired, Required, TypedDict
 
 from sandbox.queries.rows.board import CachedMessages, DownMark, Lock, LockRow, OldestMessage, QueueEnds
 from sandbox.queries.rows.member_words import SubscriptionRow
@@ -14,7 +14,7 @@ class NoticeRow(TypedDict):
     """A notice to the owner of a sandbox."""
 
     pattern: str  # English; a translation is filled with `values`
-    values: dict[str, Any]
+    values: dict[str, object]
     dismissible: bool
     text: NotRequired[str]  # in the reader's language: pages add it
 
@@ -23,7 +23,7 @@ class TroubleRow(TypedDict):
     """A problem of a real cluster."""
 
     pattern: str
-    values: dict[str, Any]
+    values: dict[str, object]
 
 
 class SandboxRow(TypedDict, total=False):
@@ -55,7 +55,7 @@ class BrokerHeard(TypedDict):
 
 
 class NameServerRow(TypedDict):
-    """One name server, with the brokers it believes in."""
+    """One name server, with the brokers in its tables."""
 
     name: str
     state: str  # running, stopped, killed, hung; real cluster: unreachable, unknown
@@ -76,7 +76,7 @@ class LogRow(TypedDict):
 
 
 class DamagedTable(TypedDict):
-    """A table that keeps a broker from starting."""
+    """A damaged config file with which a broker does not start."""
 
     table: str  # consumerOffset
     file: str  # config/consumerOffset.json: the first damaged file
@@ -108,7 +108,7 @@ class BrokerRow(TypedDict):
 
 
 class LinkRow(TypedDict):
-    """One link something was done to."""
+    """One link that an action cut or delayed."""
 
     a: str  # node
     b: str
@@ -126,7 +126,7 @@ class TopicQueueRow(QueueEnds):
 
 
 class TopicRow(TypedDict):
-    """One topic over all brokers; counts and rights are the first broker's that has it."""
+    """One topic over all brokers; queue counts and permission are those of the first broker that has it."""
 
     topic: str
     kind: str  # normal, retry, dead_letter, delay
@@ -138,10 +138,10 @@ class TopicRow(TypedDict):
 
 
 class ProducerRow(TypedDict):
-    """One producer; of one that is not ours what brokers know."""
+    """One producer; of an external one, the facts of the brokers' tables."""
 
     client_id: str | None  # None: it never started
-    actor: str | None  # label; None: not ours
+    actor: str | None  # label; None: external client
     state: str
     transport: str  # loopback, tcp
     topic: str | None
@@ -204,7 +204,7 @@ class GroupQueueRow(TypedDict):
 
 
 class GroupCounts(TypedDict):
-    """Messages of a group, since the sandbox began."""
+    """Message counts of a group since the sandbox began."""
 
     delivered_again: int | None  # listeners have been given them more than once
     retrying: int | None  # in the retry topic, not consumed yet
@@ -227,7 +227,7 @@ class GroupRow(TypedDict):
     queues_all: NotRequired[int]
     lag_last_known: NotRequired[str | None]
     shared_ids: NotRequired[list[str]]  # client ids that several connections have
-    members_differ: NotRequired[list[str]]  # on what members do not agree (`rows.member_words`)
+    members_differ: NotRequired[list[str]]  # settings in which members differ (`rows.member_words`)
 
 
 class SnapshotLists(TypedDict, total=False):
@@ -242,7 +242,10 @@ class SnapshotLists(TypedDict, total=False):
 
 
 class Snapshot(SnapshotLists, total=False):
-    """All of it.  One that sleeps has what it showed when it fell asleep; if it never woke, `sandbox` alone."""
+    """The snapshot of a sandbox or real cluster.
+
+    A sleeping sandbox has the values from the time when it fell asleep; if it never woke, `sandbox` alone.
+    """
 
     sandbox: Required[SandboxRow]
     epoch: str  # changes when the journal does not go on from where it was
@@ -251,5 +254,5 @@ class Snapshot(SnapshotLists, total=False):
     wall_ms: int  # of the clock of the sandbox's machines, which falls behind the server's where that is busy
     machine_ms: int  # of the server's clock; not in a keyframe of a run that can be repeated
     rate: float  # of the clock: seconds of the sandbox per second
-    reached_rate: float | None  # what a busy machine really carries of it; None: all
-    rate_pinned: bool  # clients that are not ours keep it at 1
+    reached_rate: float | None  # rate that a busy machine reaches; None: the full rate
+    rate_pinned: bool  # external clients keep the rate at 1

@@ -1,7 +1,7 @@
-"""Rows of the Store and Index pages: the log as a tape, what lies on a broker's disk, the index as a shelf.
+"""Rows of the Store and Index pages: the log record by record, the files on a broker's disk, the index.
 
-Catalogue 10: `store/<slug>/<node>`, `store/<slug>/<node>/disk`, `index/<slug>/<node>`.  Offsets, positions in the log
-and sizes that may pass 2^53 are text; sizes are in bytes.  Moments (`…_ms`) are of the sandbox's clock.
+Catalogue 10: `store/<slug>/<node>`, `store/<slug>/<node>/disk`, `index/<slug>/<node>`.  Offsets, positions in the
+log and sizes that may pass 2^53 are text; sizes are in bytes.  Times (`…_ms`) are of the sandbox's clock.
 """
 
 from typing import TypedDict
@@ -13,7 +13,7 @@ class LogPositions(TypedDict):
     min: str
     max: str
     flushed: str  # on disk up to here
-    dispatched: str  # queues and index point to what lies before
+    dispatched: str  # queues and index have the records below this position
     file_bytes: str  # size of one of its files
 
 
@@ -35,7 +35,7 @@ class LogFile(TypedDict):
 
 
 class Store(TypedDict):
-    """The log as a tape."""
+    """The log and its last records."""
 
     log: LogPositions
     files: dict[str, LogFile]
@@ -44,7 +44,7 @@ class Store(TypedDict):
 
 
 class DiskNode(TypedDict):
-    """The broker process."""
+    """The broker process of the disk."""
 
     node: str
     broker: str
@@ -67,7 +67,7 @@ class FlushedFile(LogFile):
 
 
 class QueueFiles(TypedDict):
-    """A consume queue."""
+    """The files of one consume queue."""
 
     files: int
     bytes: str  # written
@@ -85,7 +85,7 @@ class ConfigFile(TypedDict):
 
 
 class WrittenOffset(TypedDict):
-    """One offset in a file and in memory."""
+    """One offset, in a file and in memory."""
 
     file: str | None  # None: not there, or unknown
     now: str | None  # None: not there
@@ -97,7 +97,7 @@ class OffsetFile(TypedDict):
 
 
 class Checkpoint(TypedDict):
-    """Store times up to which all is on disk; None: never yet."""
+    """The store times up to which everything is on disk; None before the first."""
 
     physic_ms: int | None  # log
     logics_ms: int | None  # queues
@@ -144,7 +144,7 @@ class IndexEntry(TypedDict):
 
 
 class Index(TypedDict):
-    """The index as a shelf."""
+    """The index files and their newest entries."""
 
     keys: list[IndexedKey]  # of the newest messages, the newest first
     files: dict[str, IndexFileRow]

@@ -1,4 +1,4 @@
-"""The content of a store directory as plain values for JSON, with the names that RocketMQ's tools use."""
+"""The content of a store directory as plain values for JSON, with the names of RocketMQ's tools."""
 
 import base64
 import hashlib
@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 
 def summary_row(store: StoreReader) -> Row:
-    """The whole store on one page."""
+    """Return a summary of the whole store."""
     queues, lock, checkpoint = [queue_row(store, *name) for name in store.queues()], store.lock(), store.checkpoint()
     files, consumed = store.log.run.files, store.consumer_offsets().items()
     return {
@@ -68,9 +68,9 @@ def queue_row(store: StoreReader, topic: str, queue_id: int) -> Row:
 
 
 def message_row(message: StoredMessage) -> Row:
-    """One message.  `body` is what the application sent, in base64.
+    """Return one message.  `body` is the body as the application sent it, in base64.
 
-    It is null when empty, as Java has it, and when we cannot read its compression: then `bodyLength` is null too.
+    `body` is null when empty, as in Java, and for an unsupported compression; then `bodyLength` is null too.
     """
     unique, offset_id, body = message.properties.get(UNIQ_KEY), offset_msg_id(message), readable_body(message)
     row: Row = {
@@ -112,7 +112,7 @@ def readable_body(message: StoredMessage) -> bytes | None:
 
 
 def offset_msg_id(message: StoredMessage) -> str:
-    """The id a broker gives: its own address and the record's place."""
+    """Return the offset message id that a broker creates: its own address and the record's position."""
     ip, _, port = message.store_host.rpartition(":")
     return msg_id.encode(msg_id.host_bytes(ip.strip("[]"), int(port)), message.physical_offset)
 

@@ -1,17 +1,16 @@
-"""A sandbox as a tile of a course's grid shows it: small, as sixty of them are read twice a second."""
+"""Rows of a tile in a course's grid: a sandbox in few values, because sixty tiles are read twice a second."""
 
 from typing import TypedDict
 
 
 class TileRow(TypedDict):
-    """`strips`: one a queue, `lag/cells/owner`: messages behind, what the client holds (`3d4p5b`, done, processing,
-    buffered), and the number of its owner's colour; `-` for what is not known.
+    """One sandbox.
 
-    `lives`: of members by label, brokers and name servers, the state and the seq of the event that brought it; what
-    differs between students is looked for in them.  `frozen`, `acts`: as the teacher holds it.
-
-    `failed`: how often the newest answer or action was wrong in the same way, in a row.
-    `acted_ms`: of the newest action of a person, by the sandbox's clock.
+    `strips`: `lag/cells/owner` per queue: messages behind, the client's messages (`3d4p5b`: done, processing,
+    buffered), and the colour number of its owner; `-` if unknown.  `lives`: by member label, broker and name server,
+    the state and the seq of its event; differences between students are found in them.  `frozen`, `acts`: the
+    teacher's control.  `failed`: how often in a row the newest answer or action was wrong in the same way.
+    `acted_ms`: time of a person's newest action, by the sandbox's clock.
     """
 
     lab: str | None  # its number, as N5
@@ -25,12 +24,12 @@ class TileRow(TypedDict):
     frozen: bool
     acts: str | None
     lives: dict[str, list[str]]
-    group: str | None  # of the lab; with `topic`, what its board shows
+    group: str | None  # of the lab; with `topic`, its board
     topic: str | None
     strips: list[str]
 
 
 class Tile(TypedDict):
-    """Channel `tile/<slug>`."""
+    """The value of channel `tile/<slug>`."""
 
     tile: TileRow

@@ -1,6 +1,6 @@
-"""Rows of the Topics page: who may write, who may read, and what waits where (catalogue 10: `topics/<slug>`).
+"""Rows of the Topics page: permissions, readers and waiting messages (catalogue 10: `topics/<slug>`).
 
-Offsets and counts that may pass 2^53 are text.  Moments (`…_ms`) are of the sandbox's clock.
+Offsets and counts that may pass 2^53 are text.  Times (`…_ms`) are of the sandbox's clock.
 """
 
 from typing import NotRequired, TypedDict
@@ -11,7 +11,7 @@ from sandbox.queries.rows.board import QueueEnds
 class TopicDown(TypedDict):
     """The last known state of a topic whose master is down."""
 
-    known_at_ms: int  # when the master's last word was
+    known_at_ms: int  # time of the master's last report
     kept: bool  # a slave that runs has its queues
 
 
@@ -27,7 +27,7 @@ class TopicAtBroker(TypedDict):
 
 
 class QueueOfTopic(QueueEnds):
-    """One queue.  `min` and `max` are None where a real cluster did not say."""
+    """One queue.  `min` and `max` are None if a real cluster does not report them."""
 
     broker: str
     queue_id: int
@@ -47,6 +47,6 @@ class TopicUse(TypedDict):
 
 
 class Topics(TypedDict):
-    """All topics but the system's own."""
+    """All topics except the system's own."""
 
     topics: list[TopicUse]

@@ -1,7 +1,7 @@
-"""Rows of the Topology page: who is there and what name servers believe of it (catalogue 10: `topology/<slug>`).
+"""Rows of the Topology page: nodes, links, and the tables of name servers (catalogue 10: `topology/<slug>`).
 
-Nodes have the names links have (`NodeNames`).  Offsets are text.  Moments (`…_ms`) are of the sandbox's clock.  None:
-not known, unless the field says what else it means; what only a running process knows is None while there is none.
+Nodes have the names that links have (`NodeNames`).  Offsets are text.  Times (`…_ms`) are of the sandbox's clock.
+None: not known, unless the field has another meaning.  Values of a running process are None while it does not run.
 """
 
 from typing import NotRequired, TypedDict
@@ -13,7 +13,7 @@ class Lives(TypedDict):
     """The periods and timeouts between name servers and brokers, in ms."""
 
     expiry_ms: int  # a silent broker is believed in for so long
-    scan_ms: int  # a name server looks so often who is silent
+    scan_ms: int  # period of a name server's scan for silent brokers
     register_ms: int  # a broker registers so often
     assumed: NotRequired[bool]  # RocketMQ's defaults: a real cluster does not say
 
@@ -56,7 +56,7 @@ class BrokerOfTopology(TypedDict):
 
 
 class ClientMember(TypedDict):
-    """One actor, or one group of a client that is not ours."""
+    """One actor, or one group of an external client."""
 
     label: str
     kind: str  # consumer, producer
@@ -65,7 +65,7 @@ class ClientMember(TypedDict):
 
 
 class ClientRounds(TypedDict):
-    """A process's route requests and heartbeats."""
+    """The route requests and heartbeats of a process."""
 
     name_server: str | None  # which it keeps to
     route_runs: int | None
@@ -80,7 +80,7 @@ class ClientNode(ClientRounds):
     kind: str  # consumer, producer, wire
     state: str
     client_id: str | None  # None: it never started
-    colour: int | None  # None: of a producer, or not ours
+    colour: int | None  # None: of a producer, or an external client
     members: list[ClientMember]
 
 
@@ -92,7 +92,7 @@ class View(TypedDict):
 
 
 class LinkState(TypedDict):
-    """The changes made to a link.  None: a real cluster does not report it."""
+    """The state of a link and the changes made to it.  None: a real cluster does not report it."""
 
     a: str
     b: str
@@ -106,7 +106,7 @@ class LinkState(TypedDict):
 
 
 class Link(LinkState):
-    """A link with an open connection, or one something was done to."""
+    """A link that has an open connection, or that an action changed."""
 
     heard_ms: int | None  # the broker's last heartbeat of that client; None: it is no such link, too
 

@@ -1,12 +1,12 @@
-"""Rows of what a client waits for."""
+"""Rows of the waits of a client."""
 
 from typing import NotRequired, TypedDict
 
 
 class Wait(TypedDict):
-    """One wait.  Moments (`…_ms`) are of the sandbox's clock."""
+    """One wait.  Times (`…_ms`) are of the sandbox's clock."""
 
-    why: str  # route, rebalance, lock, master, offset, or what pauses a pull (`snapshot.client_waits`)
+    why: str  # route, rebalance, lock, master, offset, or the pause of a pull (`snapshot.client_waits`)
     topic: str | None  # None: it is not for a topic
     queue: str | None  # `orders/broker-a/3`; None: it is not for a queue
     until_ms: int | None  # it can end then at the earliest

@@ -1,1 +1,1 @@
-"""Plain values read from the engine in one turn."""
+"""Snapshots for live channels: plain values read from the engine in one turn."""

@@ -1,6 +1,6 @@
-"""The board: one group on one topic, all queues, all members, now (channel `board/<slug>/<group>/<topic>`).
+"""The board: one group on one topic, with all queues and members (channel `board/<slug>/<group>/<topic>`).
 
-Without a group there are the queues' ends, and nothing of an offset.
+Without a group it has the ends of the queues and no offsets.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,10 @@ Queues = dict[str, QueueRow]
 
 
 def read_board(cluster: Cluster, view: GroupView, topic: str) -> Board:
-    """Header, queue rows and member rows, all of one turn; what need not change at every frame is calmed."""
+    """Return header, queue rows and member rows, all of one turn.
+
+    Figures that need not change at every frame change once a second (`calm`).
+    """
     group = view.group
     figures = cache_of(cluster).calm(group, topic)
     figures.begin(cluster.environment.outside.monotonic())
@@ -80,12 +83,15 @@ def queue_rows(cluster: Cluster, view: GroupView, topic: str) -> Queues:
 
 
 def assignment(cluster: Cluster, view: GroupView, topic: str, mqs: list[MessageQueue]) -> dict[MessageQueue, str]:
-    """Return the member that each queue belongs to, by the members brokers know now; if two claim it, the last."""
+    """Return the member to which each queue is assigned, by the members in the brokers' tables.
+
+    If two members claim a queue, the last is returned.
+    """
     return {mq: view.row_of_client(member) for member, mine in shares(cluster, view, topic, mqs).items() for mq in mine}
 
 
 def shares(cluster: Cluster, view: GroupView, topic: str, mqs: list[MessageQueue]) -> dict[str, list[MessageQueue]]:
-    """Return the queues each member would compute now, by client id; cached until one of the inputs changes.
+    """Return the queues that each member would compute now, by client id; cached until one of the inputs changes.
 
     Each member uses its own strategy, so two may claim the same queue, and another queue may have no owner.
     """
@@ -114,7 +120,10 @@ def shares(cluster: Cluster, view: GroupView, topic: str, mqs: list[MessageQueue
 
 
 def group_strategy(cluster: Cluster, view: GroupView) -> AllocateMessageQueueStrategy:
-    """Return the strategy the group's members use.  External members do not report it: assume RocketMQ's default."""
+    """Return the strategy of the group's members.
+
+    RocketMQ's default (AVG) if all are external, as they do not report it.
+    """
     name = next((actor.settings.strategy for actor in view.actors), "AVG")
     return make_strategy(cluster.actors.strategies.get(view.group) or {"strategy": name}, cluster.actors)
 
@@ -172,7 +181,7 @@ def _like(cluster: Cluster, group: str) -> NewMember | None:
 
 
 def _pulled_ms(view: GroupView, topic: str, key: str) -> int | None:
-    """When the queue of a row was pulled last."""
+    """Return the time of the last pull of a row's queue, or None."""
     broker, _, number = key.partition("@")[0].rpartition(":")
     if broker not in view.answering:
         return None
@@ -187,22 +196,22 @@ def _in_per_s(view: GroupView, topic: str) -> float:
 def lag_of(queues: Mapping[Any, QueueRow]) -> str | None:
     """Return the sum of the rows' known lags: mqadmin's number (`rows.lag`).  None: no queue's lag is known.
 
-    `known_queues` reports how many queues are counted.
+    `known_queues` returns the number of queues that count.
     """
     known = [lag for row in queues.values() if (lag := row_lag(row)) is not None]
     return str(sum(known)) if known else None
 
 
 def with_retries(lag: str | None, again: int | None) -> str | None:
-    """Add the messages waiting in the retry topic: they are not consumed either, whichever topic they came from."""
+    """Return the lag plus the messages in the retry topic, which are not consumed either."""
     return str(int(lag or 0) + (again or 0)) if lag is not None or again else None
 
 
 def known_queues(queues: Mapping[Any, MasterState]) -> KnownQueues:
-    """Return how many queues are known now, and how much of the lag is the last report of masters that are down.
+    """Return the number of queues that are known now, and the lag in the last reports of masters that are down.
 
-    If no queue's lag is known (no group, or none that reads the topic), only masters that are down count as unknown.
-    The lag itself is then None.
+    If no queue's lag is known (no group, or none that reads the topic), only queues of masters that are down count
+    as unknown.  The lag itself is then None.
     """
     down = [row["down"] for row in queues.values() if row["down"] is not None]
     lags = [row_lag(row) for row in queues.values() if row["down"] is None]

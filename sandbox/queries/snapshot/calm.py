@@ -1,6 +1,6 @@
-"""Limits on how often a board shows figures that change with every message.
+"""Limits on the update rate of figures that would change with every message.
 
-Offsets, cells, owners and locks stay as they are this turn.  The snapshot of the whole sandbox (catalogue 9) is not
+Offsets, cells, owners and locks stay those of the turn.  The snapshot of the whole sandbox (catalogue 9) is not
 limited.
 """
 
@@ -18,14 +18,14 @@ SECOND_MS = 1_000
 
 
 class CalmFigures:
-    """Figures of one board, kept for a second.  What is asked for the first time is taken at once."""
+    """Figures of one board, each kept for a second.  A new figure is computed at once."""
 
     def __init__(self) -> None:
         self._taken_s = float("-inf")
         self._values: dict[Any, Any] = {}
 
     def begin(self, now_s: float) -> None:
-        """A reading begins, at a moment of the machine's clock."""
+        """Begin a reading at a time of the machine's clock, and drop the figures if a second is over."""
         if now_s - self._taken_s >= BEAT_S:
             self._taken_s = now_s
             self._values.clear()
@@ -38,7 +38,10 @@ class CalmFigures:
 
 
 def calm_queue(row: QueueRow, key: str, figures: CalmFigures, now_ms: int, pulled_ms: int | None) -> None:
-    """Rates once a second and whole; ages to the second; what just began is not called old yet."""
+    """Limit the figures of a queue row.
+
+    Rates change once a second and are whole; ages are in seconds; a message or a held pull that just began is left out.
+    """
     rate = row["rate_per_s"]
     if rate is not None:
         row["rate_per_s"] = figures.figure(("rate", key), lambda: whole(rate))
@@ -55,7 +58,7 @@ def calm_member(row: MemberRow, client_id: str, figures: CalmFigures) -> None:
 
 
 def whole(per_s: float) -> float:
-    """A rate as people read it: whole from 1 on.
+    """Return a rate for display: whole from 1 on.
 
     >>> [whole(rate) for rate in (0.0, 0.4, 1.6, 31.2)]
     [0.0, 0.4, 2, 31]

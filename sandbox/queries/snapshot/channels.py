@@ -1,13 +1,12 @@
 """Boards by their channel names: `board/<slug>/<group>/<topic>`, `locks/…`, `messages/<slug>?…` (catalogue 10).
 
-`board/<slug>//<topic>` is a topic that no group reads.
+`board/<slug>//<topic>` is the board of a topic without a group.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any
 
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
@@ -24,8 +23,8 @@ from sandbox.queries.snapshot.rebalance import read_rebalance
 from sandbox.queries.snapshot.storage import read_index, read_store
 
 
-def _readers() -> Iterator[tuple[str, Callable[[Cluster], Mapping[str, Any]]]]:
-    """`read_NAME(cluster)` of each module with a channel's name; a reader that takes more has its case below."""
+def _readers() -> Iterator[tuple[str, Callable[[Cluster], Mapping[str, object]]]]:
+    """Yield name and `read_NAME` of each module named after a channel whose reader takes the cluster alone."""
     for module in iter_modules([str(Path(__file__).parent)]):
         if module.name in KINDS:
             read = getattr(import_module(f"{__package__}.{module.name}"), f"read_{module.name}")
@@ -37,7 +36,7 @@ OF_CLUSTER = dict(_readers())
 
 
 def read_channel(cluster: Cluster, kind: str, rest: list[str]) -> Reading:
-    """Everything in one turn, so that `seq` and `data` agree.  Raises ChannelUnknown."""
+    """Return the value of a channel, all of one turn, so that `seq` and `data` agree.  Raises ChannelUnknown."""
     data = _read(cluster, kind, rest)
     return Reading(
         cluster.journal.next_seq - 1,
@@ -49,7 +48,7 @@ def read_channel(cluster: Cluster, kind: str, rest: list[str]) -> Reading:
     )
 
 
-def _read(cluster: Cluster, kind: str, rest: list[str]) -> Mapping[str, Any]:
+def _read(cluster: Cluster, kind: str, rest: list[str]) -> Mapping[str, object]:
     match kind, rest:
         case _, [] if kind in OF_CLUSTER:
             return OF_CLUSTER[kind](cluster)
@@ -85,7 +84,10 @@ def _read(cluster: Cluster, kind: str, rest: list[str]) -> Mapping[str, Any]:
 
 
 def _has_topic(cluster: Cluster, topic: str) -> bool:
-    """Unknown while every broker is down: the board stays."""
+    """Return True if a broker has the topic.
+
+    Return True also while every broker is down: the topic is then unknown, and its board stays.
+    """
     masters = cluster.nodes.masters()
     return (
         not masters

@@ -1,6 +1,7 @@
-"""One client process: how it started and stops, its timers, its requests, its queues (channel `client/<slug>/<id>`).
+"""One client process: start and stop, timers, requests, queues (channel `client/<slug>/<id>`).
 
-Asked for by client id or by an actor's label.  Of a dead process there is what the journal said; None: unknown.
+The channel names it by client id or by an actor's label.  For a dead process the value has the facts of the journal;
+None: unknown.
 """
 
 from typing import NamedTuple
@@ -31,7 +32,7 @@ RESPONSE_SCAN_MS = (3_000, 1_000)  # of Java's response table; here each request
 
 
 class Found(NamedTuple):
-    """Whose page it is.  `actor` is None for the console, a wire client, and a process whose actor is gone."""
+    """The client of a page.  `actor` is None for the console, a wire client, and a process whose actor is gone."""
 
     client_id: str
     label: str | None
@@ -46,7 +47,7 @@ class Found(NamedTuple):
 
 
 def read_client(cluster: Cluster, client_name: str) -> Client | None:
-    """None: no client of that name is or was here."""
+    """Return the client with this id or label; None if it never existed here."""
     client = _find(cluster, client_name)
     if client is None:
         return None
@@ -140,7 +141,7 @@ def _of_actor(actor: Actor) -> Found:
 
 
 def _on_the_wire(cluster: Cluster, client_id: str) -> Found | None:
-    """A client that is not ours: what brokers know of it."""
+    """Return an external client from the brokers' tables, or None."""
     for node in cluster.nodes.masters():
         for group in node.running.consumers.groups.values():
             info = group.members.get(client_id)
@@ -150,7 +151,7 @@ def _on_the_wire(cluster: Cluster, client_id: str) -> Found | None:
 
 
 def _former(cluster: Cluster, client_id: str) -> Found | None:
-    """An earlier process; its actor may have gone on with another."""
+    """Return an earlier process from the journal's facts, or None; its actor may have another process now."""
     life = cache_of(cluster).lives.get(client_id)
     if life is None:
         return None
@@ -218,7 +219,7 @@ def _settings(client: Found, info: MemberInfo | ProducerInfo | None, names: dict
 
 
 def _names(cluster: Cluster) -> dict[str, str]:
-    """Addresses of servers to their names."""
+    """Return the names of servers by address."""
     nodes = cluster.nodes
     return {
         **{node.record.address: node.name for node in nodes.name_servers},
@@ -227,7 +228,7 @@ def _names(cluster: Cluster) -> dict[str, str]:
 
 
 def _sender(cluster: Cluster, client: Found) -> ProducerInfo | None:
-    """Return a broker's record of the producer's connection: of several, that with the last heartbeat."""
+    """Return a broker's record of the producer's connection; of several, the one with the last heartbeat."""
     known = [
         info
         for node in cluster.nodes.masters()
@@ -243,7 +244,7 @@ def _connections(client: Found, names: dict[str, str]) -> list[str]:
 
 
 def _timers(client: Found) -> dict[str, TimerLine]:
-    """The timer table (spec client-behaviour 2.2).  `how`: runs, empty, off, each (a timer per request)."""
+    """Return the timer table (spec client-behaviour 2.2).  `how`: runs, empty, off, each (a timer per request)."""
     if client.instance is None:
         return {}
     own = client.consumer.timer_rows() if isinstance(client.consumer, PushConsumer) else client.instance.timer_rows()
@@ -266,7 +267,7 @@ def _timers(client: Found) -> dict[str, TimerLine]:
 
 
 def _pending(instance: ClientInstance | None, names: dict[str, str]) -> tuple[dict[str, PendingRequest], int]:
-    """Requests without an answer, the oldest first, and how many more there are."""
+    """Return the oldest requests without a response, and the number of further ones."""
     if instance is None:
         return {}, 0
     waiting = instance.connections.pending

@@ -1,4 +1,4 @@
-"""The queues a member holds and the topics it wants, as its page shows them."""
+"""The queues that a member holds and the topics to which it subscribes, for its page."""
 
 from sandbox.client.process_queue import ProcessQueue
 from sandbox.client.push_consumer import PushConsumer
@@ -11,7 +11,7 @@ RUNS_SHOWN = 24  # of cached offsets
 
 
 def queue_rows(view: GroupView | None, consumer: GroupMember | None, client_id: str) -> dict[str, ClientQueue]:
-    """Return the rows by `topic/broker/id`.  A wire client's are the queues it pulled last; it reports no others."""
+    """Return the rows by `topic/broker/id`; for a wire client those of the queues that it pulled last."""
     if view is None:
         return {}
     if consumer is None:
@@ -40,7 +40,10 @@ def _place(view: GroupView, mq: MessageQueue) -> ClientQueuePlace:
 
 
 def _held(consumer: GroupMember, mq: MessageQueue, pq: ProcessQueue) -> ClientQueueHeld:
-    """`runs`: cached and taken offsets, each run with both ends; `runs_more`: how many runs are left out."""
+    """Return the process's own state of a queue.
+
+    `runs`: cached and taken offsets, each run with both ends.  `runs_more`: number of runs left out.
+    """
     runs = pq.unfinished_runs()
     oldest = pq.oldest()
     orderly = isinstance(consumer, PushConsumer) and consumer.config.orderly
@@ -72,7 +75,7 @@ def _held(consumer: GroupMember, mq: MessageQueue, pq: ProcessQueue) -> ClientQu
 def subscription_rows(
     view: GroupView | None, consumer: GroupMember | None, client_id: str
 ) -> dict[str, SubscribedTopic]:
-    """Return the topics the process subscribes to.
+    """Return the topics to which the process subscribes.
 
     A wire client's are those of its last heartbeat; if it has none, those that brokers store for its group.
     """

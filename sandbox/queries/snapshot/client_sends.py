@@ -10,7 +10,10 @@ QUEUES_SHOWN = 64
 
 
 def producer_row(cluster: Cluster, actor: Actor | None, producer: Producer | None) -> ProducerOfClient | None:
-    """None for who sends nothing.  Counts of answers and retries are those of the process that runs."""
+    """Return the producer's settings and send results, or None for a client that sends nothing.
+
+    Counts of answers and retries are those of the running process.
+    """
     if isinstance(actor, ProducerActor):
         counts: ProducerCounts = {
             "selector": actor.settings.selector,

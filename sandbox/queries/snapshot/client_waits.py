@@ -1,4 +1,4 @@
-"""The waits of a member, each by its name, with the moment it can end."""
+"""The waits of a member, each with the time when it can end."""
 
 from sandbox.client.instance import ClientInstance
 from sandbox.client.producer import Producer
@@ -14,18 +14,18 @@ WAITS_SHOWN = 64
 
 
 def waits(cluster: Cluster, view: GroupView | None, consumer: GroupMember | None) -> dict[str, Wait]:
-    """Return the waits by what the member waits for.
+    """Return the waits of a member, by queue or topic.
 
-    `why`: route (no name server knows it), rebalance (no queue was shared out yet), lock (another member's), master
+    `why`: route (no name server has it), rebalance (no queue was assigned yet), lock (another member has it), master
     (no broker can lock or report an offset), offset (the start is unknown), not_locked, no_offset, not_subscribed,
-    pull_failed, broker_busy, flow_control, paused, not_running.  `until_ms`: when it can end at the earliest;
-    `again_ms`: when the client tries again.
+    pull_failed, broker_busy, flow_control, paused, not_running.  `until_ms`: the earliest time when it can end.
+    `again_ms`: time of the client's next try.
     """
     if consumer is None or view is None:
         return {}
     rows = _routes(consumer.instance, consumer.topics())
     if not isinstance(consumer, PushConsumer):
-        return rows  # what else it waits for is its application's business
+        return rows  # its application makes all its other waits
     table = consumer.timer_rows()
     claimed = consumer.rebalancer.claimed()
     again_ms = table["rebalance"].due_ms
@@ -41,7 +41,7 @@ def waits(cluster: Cluster, view: GroupView | None, consumer: GroupMember | None
 
 
 def waits_of_producer(producer: Producer) -> dict[str, Wait]:
-    """A producer waits for routes only."""
+    """Return the waits of a producer, which waits for routes only."""
     return _routes(producer.instance, producer.topics())
 
 
@@ -73,7 +73,7 @@ def _not_taken(
 
 
 def _state(cluster: Cluster, client_id: str) -> str:
-    """Return the state of a lock's holder; of an ended process its last one, or `unknown` if none is recorded."""
+    """Return the state of a lock's holder: an ended process has its last recorded state, else `unknown`."""
     for actor in sorted(cluster.actors.by_label.values(), key=lambda actor: not actor.lives):  # of two with one id
         if actor.client_id == client_id:
             return actor.state

@@ -1,4 +1,4 @@
-"""Clients on real connections, how far they got, and refusals (channel `connect/<slug>`, product page Connect)."""
+"""Clients on real connections, the requests they reached, and refusals (channel `connect/<slug>`, page Connect)."""
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.listeners import Port
@@ -85,7 +85,7 @@ def _connection(cluster: Cluster, row: WireConnection) -> ConnectionRow:
 
 
 def _reached(row: WireConnection, station: str) -> int | None:
-    """When the first request of a station came; None: there was none."""
+    """Return the time of a connection's first request of a kind, or None without one."""
     return min((at_ms for code, at_ms in row.codes.items() if code in STATIONS[station]), default=None)
 
 
@@ -118,7 +118,10 @@ def _clients(cluster: Cluster) -> dict[str, ConnectedClient]:
 
 
 def _groups(cluster: Cluster, client_id: str) -> list[str]:
-    """Consumer and producer groups it is in; the one every Java client has beside its own is left out."""
+    """Return the consumer and producer groups of a client.
+
+    CLIENT_INNER_PRODUCER is left out: every Java client has it beside its own groups.
+    """
     groups: set[str] = set()
     for node in cluster.nodes.brokers:
         if node.broker is not None:

@@ -1,7 +1,7 @@
-"""Queues whose master is down: as it knew them last, and what its slave has answered since.
+"""Queues whose master is down: its last report, and the answers of its slave since then.
 
-A slave serves pulls and keeps offsets, yet no member can lock a queue there, so an orderly group waits for the master
-(spec broker-behaviour 12, client-behaviour 3, 8.3).
+A slave serves pulls and stores offsets, but no member can lock a queue there, so an orderly group waits for the
+master (spec broker-behaviour 12, client-behaviour 3, 8.3).
 """
 
 from sandbox.broker.pulls import PullState
@@ -15,7 +15,7 @@ from sandbox.queries.snapshot_cache import cache_of
 
 
 def down_row(cluster: Cluster, view: GroupView, mq: MessageQueue) -> AtBroker:
-    """Return the fields that `queue_row` reads from a running broker.  `down`: see `down_mark`."""
+    """Return the fields that `queue_row` would read from a running broker.  `down`: see `down_mark`."""
     known, pull = view.down[mq.broker], _slave_pull(view, mq)
     committed, stored_ms = known.committed(view.group, mq)
     slave = view.slaves.get(mq.broker)
@@ -40,7 +40,7 @@ def down_row(cluster: Cluster, view: GroupView, mq: MessageQueue) -> AtBroker:
 
 
 def down_broadcast_row(cluster: Cluster, view: GroupView, mq: MessageQueue, actor: ConsumerActor) -> AtBroker:
-    """Its offset is the member's own."""
+    """Return the same fields for one member of a broadcasting group, whose offset is the member's own."""
     committed = actor.consumer.offset_store.read_memory(mq) if actor.consumer is not None else None
     known, pull = view.down[mq.broker], _slave_pull(view, mq)
     return {
@@ -58,8 +58,9 @@ def down_broadcast_row(cluster: Cluster, view: GroupView, mq: MessageQueue, acto
 
 
 def down_mark(view: GroupView, mq: MessageQueue, begin: int | None, pull: PullState | None) -> DownMark:
-    """`known_at_ms`: when the master's last word was; `lag` by that, from `begin`: None where that is unknown.
+    """Return the mark of a queue whose master is down.
 
+    `known_at_ms`: the time of the master's last report; `lag`: from `begin` by that report, None if unknown.
     `reads`: slave (members pull from it), slave_idle (it has the queue, and no member has pulled there yet), "nobody".
     """
     known = view.down[mq.broker]
@@ -71,12 +72,12 @@ def down_mark(view: GroupView, mq: MessageQueue, begin: int | None, pull: PullSt
 
 
 def _in_order(view: GroupView, known: LastKnown) -> bool:
-    """Return whether the group is orderly.  External clients do not report it: their locks show it."""
+    """Return True if the group is orderly.  External clients do not report it, but their locks show it."""
     return view.listener == "orderly" or (view.listener is None and view.group in known.locking)
 
 
 def _slave_pull(view: GroupView, mq: MessageQueue) -> PullState | None:
-    """The group's last pull at a slave, since the master went down."""
+    """Return the group's last pull at the slave since the master went down, or None."""
     slave = view.slaves.get(mq.broker)
     pull = slave.running.pulls.get(view.group, mq) if slave is not None else None
     if slave is None or pull is None:

@@ -1,4 +1,4 @@
-"""Messages per second that a group consumes, and that brokers deliver to it."""
+"""Message rates of a group: consumed by it, and delivered to it by brokers."""
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.group_state import Flow
@@ -8,14 +8,18 @@ from sandbox.remoting.channel import LOOPBACK
 
 
 def members_there(view: GroupView) -> int:
-    """Processes of ours, and whom brokers know of others."""
+    """Return the number of running members: in-process ones, and registered connections of external clients."""
     return sum(actor.lives for actor in view.actors) + sum(
         len(view.at_one_broker()[client_id]) for client_id in _wire_members(view)
     )
 
 
 def flow_of(cluster: Cluster, view: GroupView) -> Flow:
-    """Our listeners' own count of what they accepted; a group with a client that is not ours goes by its commits."""
+    """Return the consumed and delivered messages per second of a group.
+
+    In-process listeners count the messages that they accept.  In a group with an external client the rate of commits
+    is used instead.
+    """
     if not members_there(view):
         return Flow(0.0, 0.0)
     delivered = sum(broker.stats.get_per_s(view.group) for broker in view.answering.values())
@@ -31,7 +35,7 @@ def _wire_members(view: GroupView) -> list[str]:
 def _commits(cluster: Cluster, view: GroupView) -> float | None:
     """Return the commit rate on the group's topics, in messages per second.  None: not known.
 
-    A message sent back is committed there once, and its retries are not counted again.
+    A message that is sent back is committed there once; its retries do not count again.
     """
     rates: list[float] = []
     for mq in [mq for topic in topics_of(view) if not topic.startswith("%") for mq in view.read_queues(topic)]:

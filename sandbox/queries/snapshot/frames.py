@@ -1,16 +1,14 @@
-"""Links, and the frames on one of them, as the Frames page shows them (channel `wire/<slug>/<link>`)."""
-
-from typing import Any
+"""Links, and the frames on one of them, for the Frames page (channel `wire/<slug>/<link>`)."""
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.frame_recorder import Frame, Link, Watched
 from sandbox.queries.snapshot.code_names import request_name, response_name
 
-Row = dict[str, Any]
+Row = dict[str, object]
 
 
 def read_wire(cluster: Cluster, link: str | None) -> Row:
-    """Without a link: which there are.  With one: its newest frames too, and from now on it is recorded."""
+    """Return the links, and with `link` its newest frames too; that link is recorded from now on."""
     if link is None:
         return {"links": cluster.frames.links(), "link": None, "frames": {}}
     watched = cluster.frames.watch(link)
@@ -32,9 +30,10 @@ def link_row(watched: Watched) -> Row:
 
 
 def frame_row(frame: Frame, link: Link) -> Row:
-    """`code` and `took_ms` of a request are its answer's, once that was seen; `pair` is the other one's number.
+    """Return the row of a frame.
 
-    `kind`: request, answer, oneway.
+    `code` and `took_ms` of a request are those of its response, once that was recorded; `pair` is the number of the
+    other frame.  `kind`: request, answer, oneway.
     """
     sender, receiver = link if frame.there else reversed(link)
     return {

@@ -1,4 +1,4 @@
-"""All groups over all topics: how far each is behind, and who is there to catch up (channel `groups/<slug>`)."""
+"""All groups over all topics: lag and members of each (channel `groups/<slug>`)."""
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.group_state import Standing
@@ -19,7 +19,7 @@ def read_groups(cluster: Cluster) -> Groups:
 
 
 def group_names(cluster: Cluster) -> list[str]:
-    """Groups with a member, a stopped actor, or a stored offset; built-in ones are left out."""
+    """Return the groups with a member, a stopped actor, or a stored offset, without built-in groups."""
     names = {actor.group for actor in cluster.actors.consumers()}
     for node in cluster.nodes.masters():
         names |= set(node.running.consumers.groups)
@@ -30,9 +30,9 @@ def group_names(cluster: Cluster) -> list[str]:
 
 
 def topics_read(view: GroupView) -> list[str]:
-    """Return the topics that members subscribe to, without the retry topic.
+    """Return the topics to which members subscribe, without the retry topic.
 
-    At brokers where the group is offline, the topics it has offsets in are added, as mqadmin counts (`rows.lag`).
+    Brokers at which the group is offline add the topics in which it has offsets, as mqadmin counts (`rows.lag`).
     """
     topics = [topic for topic in topics_of(view) if topic != retry_topic(view.group)]
     for broker in view.masters.values():
@@ -88,7 +88,7 @@ def _row(cluster: Cluster, view: GroupView) -> GroupState:
 
 
 def worst_topic(lags: dict[str, str | None]) -> str | None:
-    """The one furthest behind; of equals the first.
+    """Return the topic with the largest lag; of equal ones the first.
 
     >>> worst_topic({"orders": "3", "mails": "12", "refunds": None})
     'mails'

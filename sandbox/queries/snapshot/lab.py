@@ -1,18 +1,17 @@
 """The progress of the lab in progress (channel `lab/<slug>`).
 
-Only those numbers of a lab and values of a verdict are shown that one of their texts names: others may be answers.
+Numbers of a lab and values of a verdict are included only if one of the shown texts names them: others may be answers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from string import Formatter
-from typing import Any
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.lab_progress import LabProgress
 from sandbox.cluster.teacher_hold import TeacherHold
-from sandbox.labs.asked import Choice, Number, Order
 from sandbox.labs.attempt import Attempt, Met
 from sandbox.labs.lab import NAMES, Question, shown
+from sandbox.labs.question_kinds import Choice, Number, Order
 from sandbox.labs.verdict import Verdict
 from sandbox.queries.rows.labs import (
     AskedRow,
@@ -25,7 +24,7 @@ from sandbox.queries.rows.labs import (
     VerdictRow,
 )
 
-COUNTED_MS = 2_000  # what comes sooner is not counted down: it is there
+COUNTED_MS = 2_000  # shorter times are not counted down
 
 
 def read_lab(cluster: Cluster) -> LabView:
@@ -86,7 +85,7 @@ def lab_row(attempt: Attempt, now_ms: int) -> LabRow:
 
 
 def _texts(attempt: Attempt, now: OpenStepRow | None) -> Iterator[str]:
-    """All that is filled in with the lab's numbers where it is shown."""
+    """Yield all shown texts that are filled with the lab's numbers."""
     lab = attempt.lab
     yield from (lab.title, lab.goal, *(step.title for step in lab.steps))
     for step_met in attempt.met:
@@ -98,8 +97,8 @@ def _texts(attempt: Attempt, now: OpenStepRow | None) -> Iterator[str]:
             yield from () if asked is None else (asked["text"], *(text for _, text in asked["options"]))
 
 
-def _named(texts: Iterable[str], values: Mapping[str, Any], more: Iterable[str] = ()) -> dict[str, Any]:
-    """Those of `values` that a text names, and `more` of them."""
+def _named(texts: Iterable[str], values: Mapping[str, object], more: Iterable[str] = ()) -> dict[str, object]:
+    """Return those of `values` that a text names or that are in `more`."""
     names = {name.partition(".")[0] for text in texts for _, name, _, _ in Formatter().parse(text) if name} | set(more)
     return {name: value for name, value in values.items() if name in names}
 

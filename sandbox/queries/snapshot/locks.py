@@ -1,4 +1,4 @@
-"""The owner of each queue, since when, and the reasons why members wait (channel `locks/<slug>/<group>`)."""
+"""The lock holder of each queue, since when, and the reasons why members wait (channel `locks/<slug>/<group>`)."""
 
 from sandbox.broker.rebalance_lock import MAX_LIVE_MS
 from sandbox.client.consume_orderly import ConsumeMessageOrderlyService
@@ -30,7 +30,10 @@ def read_locks(cluster: Cluster, group: str) -> Locks:
 
 
 def _lives(cluster: Cluster, view: GroupView) -> LockLives:
-    """The broker's, and the clients' two: of a member that runs, else what the next one would start with."""
+    """Return the lifetimes of locks: the broker's, and two of the clients.
+
+    The clients' are those of a running member, else those with which the next one would start.
+    """
     broker_ms = next((broker.locks.max_live_ms for broker in view.masters.values()), MAX_LIVE_MS)
     running = next((actor.instance.config for actor in view.actors if actor.lives and actor.instance is not None), None)
     if running is not None:
@@ -44,7 +47,7 @@ def _lives(cluster: Cluster, view: GroupView) -> LockLives:
 
 
 def _queue_rows(cluster: Cluster, view: GroupView) -> dict[str, LockedQueue]:
-    """Queues of all topics the group reads; those of its retry topic stand among the attempts only."""
+    """Return the queues of all topics that the group reads, without its retry topic, which only attempts include."""
     waiting = _waiting(cluster, view)
     rows: dict[str, LockedQueue] = {}
     topics = topics_of(view)
@@ -58,7 +61,7 @@ def _queue_rows(cluster: Cluster, view: GroupView) -> dict[str, LockedQueue]:
 
 
 def row_key(mq: MessageQueue, topics: list[str]) -> str:
-    """`broker-a:3` of the first topic the group reads; of any other, such as its retry topic, `topic/broker-a:3`."""
+    """Return the key of a queue's row: `broker-a:3` for the group's first topic, else `topic/broker-a:3`."""
     return mq.row if mq.topic in topics[:1] else f"{mq.topic}/{mq.row}"
 
 
@@ -94,7 +97,7 @@ def _queue_row(
 
 
 def _waiting(cluster: Cluster, view: GroupView) -> dict[MessageQueue, list[str]]:
-    """Members whose last attempt was refused, a short while ago."""
+    """Return, by queue, the members whose last attempt was refused within the last `RECENT_MS`."""
     now_ms = cluster.clock.now_ms()
     last: dict[tuple[MessageQueue, str], tuple[int, bool]] = {}
     for broker in view.masters.values():
@@ -110,7 +113,7 @@ def _waiting(cluster: Cluster, view: GroupView) -> dict[MessageQueue, list[str]]
 
 
 def _attempts(cluster: Cluster, view: GroupView) -> dict[str, LockAttempt]:
-    """The newest attempts of all brokers, by a number that rises with time."""
+    """Return the newest attempts of all brokers, oldest first."""
     mine = [
         attempt for broker in view.masters.values() for attempt in broker.locks.attempts if attempt.group == view.group
     ]

@@ -1,4 +1,4 @@
-"""The settings each member of a group requests: ours from their process, others' from their heartbeats."""
+"""The settings that each member of a group requests, from its process or (external members) from its heartbeats."""
 
 from collections.abc import Iterable
 
@@ -14,7 +14,10 @@ THERE = ("starting", "running", "hung", "stopping")
 
 
 def words_of_actor(view: GroupView, actor: ConsumerActor, topic: str | None) -> MemberWords:
-    """Return the settings of the actor's process, or of its next one.  With `topic`, count only its messages."""
+    """Return the settings of the actor's process, or of its next one.
+
+    With `topic`, count only that topic's messages.
+    """
     consumer, instance = actor.consumer, actor.instance
     subscriptions: list[SubscriptionRow] = [
         {"topic": sub.topic, "expression": sub.expression, "kind": sub.kind} for sub in actor.settings.subscriptions
@@ -40,7 +43,7 @@ def words_of_actor(view: GroupView, actor: ConsumerActor, topic: str | None) -> 
 
 
 def words_of_wire(view: GroupView, client_id: str, topic: str | None) -> MemberWords:
-    """Return the settings of the client's newest heartbeat, which does not name its listener.
+    """Return the settings in the client's newest heartbeat, which does not contain its listener.
 
     `dropped` is the broker's count.  With `topic`, count only its messages.
     """

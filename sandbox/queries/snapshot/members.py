@@ -1,4 +1,7 @@
-"""One member of a group, as its card shows it.  A wire client shows what the broker knows, the rest is None."""
+"""One member of a group, for its card.  A wire client has the facts of the brokers' tables.
+
+The other fields are None.
+"""
 
 from sandbox.broker.consumers import MemberInfo
 from sandbox.client.process_queue import ProcessQueue
@@ -13,7 +16,7 @@ from sandbox.queries.snapshot.member_words import words_of_actor, words_of_wire
 
 
 def member_rows(cluster: Cluster, view: GroupView, topic: str | None) -> dict[str, ActorRow]:
-    """Return the in-process members by label (`view.row_of`), then the wire members, by client id.
+    """Return the in-process members by row key (`view.row_of`), then the wire members by client id.
 
     Each connection of a wire member has a row (`view.twins`).  With `topic`, count only its queues.
     """
@@ -73,7 +76,7 @@ def _actor_row(
 
 
 def _slow(actor: ConsumerActor) -> SlowKey | None:
-    """The key it takes its time for; `met`: a message with it has come since it was named."""
+    """Return the key for which the listener is slow, or None; `met`: a message with it has come since it was set."""
     if actor.slow is None:
         return None
     slow = actor.slow
@@ -81,7 +84,7 @@ def _slow(actor: ConsumerActor) -> SlowKey | None:
 
 
 def _limits(actor: ConsumerActor, preset: Preset) -> PullLimits | None:
-    """Return the pull limits of the running process, else of the next one.  None: the member pulls by hand."""
+    """Return the pull limits of the running process, else of the next one; None for a pull consumer."""
     if actor.settings.kind == "pull":
         return None
     if actor.consumer is not None and actor.lives and not isinstance(actor.consumer, PullConsumer):

@@ -1,6 +1,5 @@
-"""Messages as they arrive, and one of them (channel `messages/<slug>?…`)."""
+"""Messages as they arrive, and one message (channel `messages/<slug>?…`)."""
 
-from typing import Any
 from urllib.parse import parse_qs
 
 from sandbox.cluster.cluster import Cluster
@@ -11,23 +10,23 @@ from sandbox.queries.questions.search import by_id, why_not
 from sandbox.queries.rows.messages import message_row
 from sandbox.queries.snapshot_cache import cache_of
 
-Row = dict[str, Any]
+Row = dict[str, object]
 
 ID_CHARS = 255
 OTHERS = 20  # further messages of one id, named
 
 
 def read_messages(cluster: Cluster, query: str) -> Row:
-    """`?topic=&queue=&tag=&key=` follows what arrives, `?id=` shows one message.
+    """Return the value of the channel: `?topic=&queue=&tag=&key=` follows arriving messages, `?id=` is one message.
 
-    Following: {"wanted": {"topic", "queue", "tag", "key"} (an empty text lets everything through), "seen": how many
-    fitted since the first look, "rest": of them not shown, for more than 20 came in a second, "unseen": came too
-    fast to be looked at, "rows": {number: `message_rows.message_row`}}; numbers rise in the order of arrival, and the
-    newest 100 are there.  Tags must be equal, of the keys a part is enough.
+    Following: {"wanted": {"topic", "queue", "tag", "key"} (an empty text matches everything), "seen": matches since
+    the first reading, "rest": matches that were not shown, because more than 20 came in a second, "unseen": messages
+    that came too fast to be read, "rows": {number: `rows.messages.message_row`}}.  Numbers rise in the order of
+    arrival; the newest 100 rows are included.  Tags must be equal; a part of KEYS is enough.
 
-    One message: {"id", "record": `ask.messages.read_record`, or None, "others": further messages of a unique key
-    (`message_row`), "why": None, or `ask.search.why_not` where there is none}.  Attached clusters answer the same: what
-    their brokers do not report is None.
+    One message: {"id", "record": `questions.messages.read_record`, or None, "others": further messages with a unique
+    key (`message_row`), "why": None, or `questions.search.why_not` without a record}.  Attached clusters have the
+    same fields; None where their brokers do not report a value.
     """
     asked = parse_qs(query).get("id")
     if asked:
@@ -44,7 +43,7 @@ def read_messages(cluster: Cluster, query: str) -> Row:
 
 
 def _one(cluster: Cluster, asked: str) -> Row:
-    """Return the record with this id; of a unique key the record stored first, as copies for retries come later."""
+    """Return the record with this id; for a unique key the record stored first, as copies for retries come later."""
     matches = by_id(cluster, asked)
     if not matches:
         return {"id": asked, "record": None, "others": [], "why": why_not(cluster, asked)}

@@ -1,7 +1,7 @@
-"""Offsets on disk beside those in memory: `consumerOffset.json` of a broker, `offsets.json` of a member.
+"""Offsets on disk and in memory: `consumerOffset.json` of a broker, `offsets.json` of a member.
 
-Rows by queue: file, now (offsets as text; None: not there), state.  The state is `same`, `waits` for the next write, or
-`unknown`: the file is damaged, or too long to read for a picture.
+Rows by queue: file, now (offsets as text; None: missing), state.  The state is `same`, `waits` (for the next write),
+or `unknown`: the file is damaged, or too long to be read for a board.
 """
 
 from collections.abc import Mapping
@@ -25,13 +25,16 @@ def broker_offsets(broker: Broker) -> dict[str, WrittenOffset]:
         return _beside(None, now)
     try:
         written = (file.read() or {}).get("offsetTable", {})
-    except TablesDamaged:  # since the broker has started; nothing is known of it
+    except TablesDamaged:  # since the broker started; its content is unknown
         return _beside(None, now)
     return _beside(_flat(written), now)
 
 
 def member_offsets(store: object, queues: list[Any]) -> dict[str, WrittenOffset] | None:
-    """Return the rows by `topic/broker/id` of a member that keeps its offsets in a file.  None: a broker keeps them."""
+    """Return the rows by `topic/broker/id` of a member that stores its offsets in a file.
+
+    None if a broker stores them.
+    """
     if not isinstance(store, LocalFileOffsetStore):
         return None
     now = {mq.key: str(offset) for mq in queues if (offset := store.read_memory(mq)) is not None}
@@ -47,7 +50,7 @@ def _flat(table: Mapping[str, Mapping[Any, int]]) -> dict[str, str]:
 
 
 def _beside(written: Mapping[str, str] | None, now: Mapping[str, str]) -> dict[str, WrittenOffset]:
-    """`written` None: unknown."""
+    """Return the rows of the offsets in file and memory; `written` is None if the file is unknown."""
     if written is None:
         return {key: {"file": None, "now": now[key], "state": "unknown"} for key in sorted(now)[:ROWS_SHOWN]}
     keys = sorted({*written, *now})[:ROWS_SHOWN]

@@ -1,4 +1,4 @@
-"""One queue of one group: every counter, this turn.  None means: unknown."""
+"""One queue of one group with every counter, all of one turn.  None: unknown."""
 
 from sandbox.broker.broker import Broker
 from sandbox.client.process_queue import ProcessQueue
@@ -12,7 +12,7 @@ from sandbox.queries.snapshot_cache import SnapshotCache, cache_of
 
 
 def queue_row(cluster: Cluster, view: GroupView, mq: MessageQueue, assigned: str | None) -> QueueRow:
-    """A row of the board, clustering: one per queue."""
+    """Return the row of one queue of a clustering group."""
     holder = view.holder(mq)
     actor, pq = holder if holder is not None else (None, None)
     if mq.broker in view.down:
@@ -41,7 +41,7 @@ def queue_row(cluster: Cluster, view: GroupView, mq: MessageQueue, assigned: str
 def broadcast_row(
     cluster: Cluster, view: GroupView, mq: MessageQueue, actor: ConsumerActor, pq: ProcessQueue | None
 ) -> QueueRow:
-    """Broadcasting: one per queue and member; the offset is the member's own."""
+    """Return the row of one queue of one member of a broadcasting group; the offset is the member's own."""
     if mq.broker in view.down:
         return {**_held(actor, pq, mq), **down_broadcast_row(cluster, view, mq, actor), "assigned": actor.client_id}
     broker = view.masters[mq.broker]
@@ -62,11 +62,11 @@ def broadcast_row(
 
 
 def lock_row(view: GroupView, broker: Broker, mq: MessageQueue) -> LockRow | None:
-    """Both lives of a lock: the broker's, and how long its holder trusts it.  Expired ones stay until requested.
+    """Return a queue's lock with both lifetimes: the broker's, and the one for which its holder trusts it.
 
-    A lock belongs to a client id: `holder` is the row of the first living member with it.
-
-    How long it is trusted and how often renewed are the holder's own (spec client-behaviour 5.4).
+    An expired lock stays until a member requests it.  A lock belongs to a client id: `holder` is the row of the
+    first living member with it.  The holder's own settings define its trust and its renewals (spec client-behaviour
+    5.4).
     """
     entry = broker.locks.table.get(view.group, {}).get(mq)
     if entry is None:
@@ -99,7 +99,11 @@ def _ends(cache: SnapshotCache, broker: Broker, mq: MessageQueue, high: int) -> 
 def _position(
     cache: SnapshotCache, broker: Broker, mq: MessageQueue, committed: int | None, begin: int | None, high: int
 ) -> QueuePosition:
-    """`begin`: where the lag counts from.  The oldest message that waits is there, or the first not deleted yet."""
+    """Return the group's position in the queue.
+
+    `begin`: the offset from which the lag counts.  The oldest waiting message is at that offset, or is the first one
+    not deleted.
+    """
     if begin is None:
         return {"committed": None, "from_zero": False, "oldest_stored_ms": None}
     oldest = max(begin, broker.store.min_offset(mq.topic, mq.queue_id))

@@ -1,14 +1,14 @@
 """Assigned and held queues of a group: each member's view, and the moves (channel `rebalance/<slug>/<group>`).
 
-Shapes: `queries.rows.rebalance`.  In broadcasting groups every member reads every queue: no trouble, and no moves
-between members.
+Shapes: `queries.rows.rebalance`.  In broadcasting groups every member reads every queue, so they have no trouble and
+no moves between members.
 """
 
 from collections.abc import Iterable
 
 from sandbox.client.config import ClientConfig
-from sandbox.client.division import Round
 from sandbox.client.push_consumer import PushConsumer
+from sandbox.client.queue_assignment import Round
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.cluster import Cluster
 from sandbox.message.queue import MessageQueue
@@ -149,7 +149,7 @@ def member_card(row: MemberRow) -> MemberCard:
 
 
 def subscription_of(row: MemberRow) -> dict[str, str] | None:
-    """Topic → expression, of a member that is there; None where it does not report it."""
+    """Return the expression by topic of a running member; None if the member does not report it."""
     if row["subscriptions"] is None or row["state"] not in THERE:
         return None
     return {sub["topic"]: sub["expression"] or "*" for sub in row["subscriptions"]}
@@ -225,7 +225,7 @@ def _belief(known: Round | None, client_id: str, truth: list[str], mqs: list[Mes
 def _queues(
     cluster: Cluster, view: GroupView, history: GroupHistory, topic: str, mqs: list[MessageQueue]
 ) -> list[tuple[MessageQueue, RebalanceQueue]]:
-    """Queues brokers have, and such as members still think of."""
+    """Return the queues that brokers have or that members still claim or hold."""
     broadcasting = view.model == "BROADCASTING"
     due = shares(cluster, view, topic, mqs) if not broadcasting else dict.fromkeys(view.online_members(), mqs)
     alive = {key: actor.consumer for key, actor in view.by_row.items() if actor.consumer is not None and actor.lives}
@@ -278,7 +278,7 @@ def _queues(
 def _trouble(
     history: GroupHistory, mq: MessageQueue, claims: dict[str, int | None], held: dict[str, HeldBy], *, secret: bool
 ) -> tuple[str | None, int | None]:
-    """Return one queue's problem and its begin.  `secret`: some members do not report the queues they compute."""
+    """Return the trouble of one queue and its begin.  `secret`: some members do not report the queues they compute."""
     if len(claims) > 1 or len(held) > 1:
         begun = sorted(
             ms
@@ -291,13 +291,13 @@ def _trouble(
     if mind is None and holder is None:
         return (None, None) if secret else ("nobody", history.unclaimed_since_ms(mq))
     if mind == holder or (mind is None and held[str(holder)]["since_ms"] is None):
-        return None, None  # of who keeps its thoughts to itself, holding is all there is
+        return None, None  # an external member reports only what it holds
     since_ms = history.unclaimed_since_ms(mq) if mind is None else claims[mind]
     return "waits" if holder is None else "lingers", since_ms
 
 
 def _waits(cluster: Cluster, view: GroupView) -> dict[str, RebalanceWait]:
-    """Queues that members claim and cannot have yet."""
+    """Return the queues that members claim and cannot acquire yet."""
     return {
         f"{member}|{key}": {"client_id": member, "holder": None, "holder_state": None, **row}
         for member, actor in view.by_row.items()

@@ -1,4 +1,4 @@
-"""Messages that would come again if members crashed now."""
+"""Messages that would be redelivered if members crashed now."""
 
 from collections.abc import Iterable
 
@@ -13,10 +13,10 @@ Held = list[tuple[ConsumerActor, MessageQueue]]
 
 
 def redelivered_on_crash(view: GroupView, topic: str, now_ms: int) -> int | None:
-    """Messages listeners have been given that would come again if all members crashed now.
+    """Return the number of messages that would be redelivered if all members of the group crashed now.
 
-    Those at or above the offset a new owner would begin at, finished or in processing.  None: only wire members hold
-    queues, and they show us no listener.
+    These are the messages, finished or in processing, at or above the offset at which a new owner would begin.
+    None: only wire members hold queues, and they do not report their listeners.
     """
     held = _held(view, topic)
     if not held and any(view.wire_owner(mq) is not None for mq in view.read_queues(topic)):
@@ -29,7 +29,7 @@ def redelivered_on_crash(view: GroupView, topic: str, now_ms: int) -> int | None
 
 
 def redelivered_of(view: GroupView, actor: ConsumerActor, mq: MessageQueue, now_ms: int) -> tuple[int, int]:
-    """Return how many messages of one held queue would come again: finished ones, and begun ones."""
+    """Return the messages of one held queue that would be redelivered: the numbers of finished and of begun ones."""
     if _keeps_its_own(actor):
         return actor.redelivered(mq, None)  # its own file says where it goes on
     begin = beginning_of_next(view, mq, actor.settings, now_ms)
@@ -37,13 +37,15 @@ def redelivered_of(view: GroupView, actor: ConsumerActor, mq: MessageQueue, now_
 
 
 def redelivered_notes(view: GroupView, topic: str) -> list[str]:
-    """Return the notes on the sources of `redelivered_on_crash`, besides the masters' offsets that strips show."""
+    """Return the notes on `redelivered_on_crash` where its offsets are not those of a running master."""
     return notes_of(view, _held(view, topic))
 
 
 def notes_of(view: GroupView, held: Iterable[tuple[ConsumerActor, MessageQueue]]) -> list[str]:
-    """`slave`: a master is down and a new owner would begin at its slave's offset, up to 10 s older than the
-    master's last one.  `unknown`: a master is down and has no slave, so these queues are not counted.
+    """Return the notes on these held queues.
+
+    `slave`: a master is down and a new owner would begin at its slave's offset, up to 10 s older than the master's
+    last one.  `unknown`: a master is down and has no slave, so these queues are not counted.
     """
     down = {mq.broker for actor, mq in held if mq.broker in view.down and not _keeps_its_own(actor)}
     return [

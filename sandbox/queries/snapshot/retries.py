@@ -1,4 +1,4 @@
-"""Messages that wait in a group's retry topic: they count as lag, like those in its topics."""
+"""Messages in a group's retry topic: they count as lag, like those in its topics."""
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.message.topic_names import retry_topic
@@ -7,7 +7,10 @@ from sandbox.queries.snapshot.down_queues import down_row
 
 
 def retrying(cluster: Cluster, view: GroupView) -> int:
-    """Messages; without a stored offset a group begins at the first.  Broadcasting repeats nothing."""
+    """Return the number of messages in the retry topic that are not consumed; 0 for a broadcasting group.
+
+    A group without a stored offset begins at the first message.
+    """
     if view.model == "BROADCASTING":
         return 0
     count = 0

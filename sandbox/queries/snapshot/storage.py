@@ -1,4 +1,4 @@
-"""The log as a tape, and the index as a shelf (channels `store/<slug>/<node>`, `index/<slug>/<node>`)."""
+"""The last records of the log, and the index (channels `store/<slug>/<node>`, `index/<slug>/<node>`)."""
 
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
@@ -68,7 +68,7 @@ def _newest_keys(records: dict[str, TapeRecord]) -> list[IndexedKey]:
 
 
 def _last_entries(node: BrokerNode) -> dict[str, IndexEntry]:
-    """The newest entries over all files, oldest first."""
+    """Return the newest entries of all index files, oldest first."""
     entries: dict[str, IndexEntry] = {}
     left = LAST_ENTRIES
     for file in reversed(node.running.store.index.files):

@@ -21,7 +21,7 @@ def kind_of(topic: str) -> str:
 
 
 class Tape:
-    """The last records of one log.  Remembers where it was, so a reading costs what is new."""
+    """The last records of one log.  It keeps its position, so a reading reads only new records."""
 
     def __init__(self) -> None:
         self._rows: dict[int, TapeRecord] = {}

@@ -1,4 +1,4 @@
-"""A sandbox in a course's grid (channel `tile/<slug>`): how far its lab is, and the strips of the lab's group."""
+"""A sandbox in a course's grid (channel `tile/<slug>`): the progress of its lab, and the strips of the lab's group."""
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.lab_progress import LabProgress
@@ -21,7 +21,7 @@ from sandbox.queries.snapshot.members import member_rows
 
 MOST_STRIPS = 16
 UNKNOWN = "-"
-SETTLED = {"starting": "running", "stopping": "stopped"}  # what it is about to be
+SETTLED = {"starting": "running", "stopping": "stopped"}  # a transition counts as its target
 
 
 def read_tile(cluster: Cluster) -> Tile:
@@ -55,7 +55,7 @@ def read_tile(cluster: Cluster) -> Tile:
 
 
 def _lives(cluster: Cluster, attempt: Attempt | None) -> dict[str, list[str]]:
-    """Return the state, and the event since when, of every node whose state changed in the attempt.
+    """Return the state of every node whose state changed in the attempt, and the seq of the event.
 
     Nodes are members by label, brokers and name servers.
     """
@@ -80,7 +80,7 @@ def _lives(cluster: Cluster, attempt: Attempt | None) -> dict[str, list[str]]:
 
 
 def _failed(attempt: Attempt) -> int:
-    """The same wrong answer to the open step, in a row."""
+    """Return how often in a row the newest wrong answer to the open step was given."""
     count = 0
     for step, _, verdict in reversed(attempt.mistakes):
         if step != attempt.step or verdict.text != attempt.mistakes[-1][2].text:
@@ -107,14 +107,14 @@ def _strips(cluster: Cluster, attempt: Attempt | None) -> list[str]:
 
 
 def _number(attempt: Attempt | None, name: str) -> str | None:
-    """As the lab has drawn it for this student; None: it has no such one."""
+    """Return a number of the lab, as drawn for this student; None if the lab has no such number."""
     return None if attempt is None else attempt.evidence.numbers.get(name)
 
 
 def _strip(row: QueueRow, colours: dict[str, int]) -> str:
     """Return a queue's strip.
 
-    If its master is down the lag is unknown: a tile has no room for the time of the last report.
+    If the queue's master is down, the lag is unknown: a tile has no space for the time of the last report.
     """
     lag = row_lag(row) if row["down"] is None else None
     owner = row["owner"]

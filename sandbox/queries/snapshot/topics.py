@@ -1,4 +1,4 @@
-"""Topics, queue by queue: who may write, who may read, and what waits where (product page Topics)."""
+"""Topics, queue by queue: permissions, readers and waiting messages (product page Topics)."""
 
 from sandbox.broker.broker import Broker
 from sandbox.broker.config import PERM_READ, PERM_WRITE
@@ -10,7 +10,7 @@ from sandbox.queries.rows.topics import QueueOfTopic, TopicAtBroker, TopicDown, 
 from sandbox.queries.snapshot.tape import kind_of
 from sandbox.queries.snapshot_cache import cache_of
 
-MAX_GROUPS = 16  # whose backlog a queue names
+MAX_GROUPS = 16  # groups per queue with a lag
 
 
 def read_topics(cluster: Cluster) -> Topics:
@@ -60,7 +60,7 @@ def _add(
 
 
 def _groups(broker: Broker, topic: str) -> list[str]:
-    """Clustering groups that read the topic now, or did: those whose progress the broker keeps."""
+    """Return the clustering groups that read the topic, or did: those whose offsets the broker stores."""
     groups = {key.group for key in broker.consumer_offsets.table if key.topic == topic}
     groups |= {
         name
@@ -73,7 +73,7 @@ def _groups(broker: Broker, topic: str) -> list[str]:
 def _queues(
     cluster: Cluster, broker: Broker, topic: str, counts: TopicAtBroker, groups: list[str], last_id: int
 ) -> list[QueueOfTopic]:
-    """Every queue the counts name, and those a shrink left messages in."""
+    """Return every queue within the queue counts, and queues with messages beyond reduced counts."""
     store = broker.store
     count = max(counts["read_queues"], counts["write_queues"], last_id + 1)
     rows: list[QueueOfTopic] = []
@@ -121,6 +121,8 @@ def _use(counts: TopicAtBroker, queue_id: int) -> str:
 
 
 def _waiting(committed: int | None, low: int, high: int) -> str:
-    """Messages from the committed offset (or the oldest, if that is later) to the newest; without an offset all of them
-    wait (`rows.lag`)."""
+    """Return the messages from the committed offset (or the oldest, if that is later) to the newest.
+
+    Without an offset all of them wait (`rows.lag`).
+    """
     return str(max(0, high - max(low, committed or 0)))

@@ -1,4 +1,4 @@
-"""All nodes, and what name servers store about brokers (channel `topology/<slug>`, product page Topology)."""
+"""All nodes, and the name servers' records of brokers (channel `topology/<slug>`, product page Topology)."""
 
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ from sandbox.queries.rows.topology import (
     View,
 )
 from sandbox.queries.snapshot.topology_links import Talk, link_rows
-from sandbox.queries.snapshot.whole import damaged_tables
+from sandbox.queries.snapshot.whole_sandbox import damaged_tables
 
 if TYPE_CHECKING:
     from sandbox.client.instance import ClientInstance
@@ -42,7 +42,7 @@ def read_topology(cluster: Cluster) -> Topology:
 
 
 def _lives(cluster: Cluster) -> Lives:
-    """Return the expiry of a silent broker, the period of the scan for it, and the period of registrations."""
+    """Return the expiry of a silent broker, the period of the scan for it, and the period of registrations, in ms."""
     running = (node.name_server.config for node in cluster.nodes.name_servers if node.name_server is not None)
     config = next(running, None) or NameServerConfig(address="")
     return {
@@ -53,7 +53,7 @@ def _lives(cluster: Cluster) -> Lives:
 
 
 def _in_order(cluster: Cluster) -> list[BrokerNode]:
-    """Each master with its slaves."""
+    """Return the brokers, each master followed by its slaves."""
     return sorted(cluster.nodes.brokers, key=lambda node: (node.name, node.record.broker_id))
 
 
@@ -68,7 +68,7 @@ def _name_server(node: NameServerNode) -> ServerNode:
 
 
 def _broker(cluster: Cluster, node: BrokerNode) -> BrokerOfTopology:
-    """Return one broker's row.  Fields that only a running process has are None while there is none."""
+    """Return one broker's row; fields of a running process are None while it does not run."""
     row: BrokerOfTopology = {
         "broker": node.name,
         "broker_id": node.record.broker_id,
@@ -109,9 +109,10 @@ def _broker(cluster: Cluster, node: BrokerNode) -> BrokerOfTopology:
 
 
 def _replica(cluster: Cluster, node: BrokerNode) -> tuple[str | None, str | None]:
-    """Return a slave's replication state and how many bytes it is behind.
+    """Return a slave's replication state and the bytes by which it is behind.
 
-    Both come from its master, because only the master counts acknowledged bytes.  None: a master, or no master runs.
+    Both come from its master, because only the master counts acknowledged bytes.  None: it is a master, or no master
+    runs.
     """
     if node.is_master:
         return None, None
@@ -123,7 +124,7 @@ def _replica(cluster: Cluster, node: BrokerNode) -> tuple[str | None, str | None
 
 
 def _views(cluster: Cluster) -> dict[str, View]:
-    """Return the views by `<name server>~<broker node>`; brokers are matched by address.
+    """Return the name servers' records by `<name server>~<broker node>`; brokers are matched by address.
 
     After a promotion, a name server has a broker under its former name until it registers again.
     """
@@ -179,8 +180,7 @@ def _member(actor: Actor) -> ClientMember:
 
 
 def _rounds(cluster: Cluster, instance: "ClientInstance | None") -> ClientRounds:
-    """Which name server the process keeps to, and its rounds of asking routes and of heartbeats: how many there were,
-    and when the next is due."""
+    """Return the name server of the process, and its route requests and heartbeats: rounds so far and next time."""
     rows = {} if instance is None else instance.timer_rows()
     chosen = None if instance is None else instance.name_servers.chosen
     route, heartbeat = rows.get("route"), rows.get("heartbeat")
@@ -194,7 +194,7 @@ def _rounds(cluster: Cluster, instance: "ClientInstance | None") -> ClientRounds
 
 
 def _external(cluster: Cluster, talk: Talk) -> dict[str, ClientNode]:
-    """External clients, with what they reported to brokers; `members`: where several connections have one client id."""
+    """Return the external clients in the brokers' tables.  `members`: connections that share one client id."""
     twins = _twins(cluster)
     return {
         name: {

@@ -1,4 +1,4 @@
-"""Connections between nodes as the network has them, and what was done to them."""
+"""Connections between nodes in the network, and the changes that actions made to links."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.wire_connections import WireConnection
 from sandbox.queries.rows.topology import Link, LinkState
 
-Ends = tuple[str, str]  # who connected, who serves
+Ends = tuple[str, str]  # client, server
 
 
 class Open(NamedTuple):
@@ -52,7 +52,7 @@ class Talk:
         return connection.name
 
     def _client_ids(self) -> dict[str, str]:
-        """Return the client ids by remote address, of connections whose client has sent a heartbeat."""
+        """Return the client ids by remote address, for connections whose client has sent a heartbeat."""
         if self._ids is None:
             self._ids = {
                 known.channel.remote: known.client_id
@@ -104,7 +104,10 @@ def _kind(cluster: Cluster, ends: Ends) -> str:
 
 
 def _oriented(cluster: Cluster, a: str, b: str) -> Ends:
-    """As the connection would be: clients call brokers, both call name servers, slaves call their master."""
+    """Return the two nodes in the direction of a connection.
+
+    Clients call brokers, both call name servers, slaves call their master.
+    """
 
     def rank(name: str) -> tuple[int, int]:
         node = cluster.nodes.find(name)
@@ -116,7 +119,7 @@ def _oriented(cluster: Cluster, a: str, b: str) -> Ends:
 
 
 def _heard(cluster: Cluster, talk: Talk) -> dict[Ends, int]:
-    """The newest heartbeat of each client at each broker, by the sandbox's clock."""
+    """Return the time of the newest heartbeat of each client at each broker, by the sandbox's clock."""
     last_ms: dict[Ends, int] = {}
     for node in cluster.nodes.brokers:
         if node.broker is None:

@@ -1,7 +1,7 @@
-"""Bodies of requests and answers as values (spec remoting 3).
+"""Bodies of requests and responses as values (spec remoting 3).
 
-`encode` writes strict JSON, which every RocketMQ reads; `decode` also reads fastjson's dialect and what C++ clients
-write, and raises Malformed for anything else.  A queue is the tuple topic, broker name, queue id.
+`encode` writes strict JSON, which every RocketMQ reads; `decode` also reads fastjson's dialect and the bodies of C++
+clients, and raises Malformed for anything else.  A queue is the tuple topic, broker name, queue id.
 """
 
 from sandbox.remoting.bodies.groups import (

@@ -1,4 +1,4 @@
-"""Bodies about groups: heartbeats, members, connections, locks."""
+"""Bodies for groups: heartbeats, members, connections, locks."""
 
 from typing import Any, NamedTuple, Self
 
@@ -28,7 +28,7 @@ class SubscriptionData(NamedTuple):
     expression_type: str = "TAG"
     class_filter_mode: bool = False
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "classFilterMode": self.class_filter_mode,
             "codeSet": self.codes,
@@ -40,7 +40,7 @@ class SubscriptionData(NamedTuple):
         }
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
+    def from_json(cls, value: dict[str, object]) -> Self:
         return cls(
             text(value["topic"]),
             text(value.get("subString") or "*"),
@@ -62,7 +62,7 @@ class ConsumerData(NamedTuple):
     subscriptions: tuple[SubscriptionData, ...] = ()
     unit_mode: bool = False
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "consumeFromWhere": self.consume_from_where,
             "consumeType": self.consume_type,
@@ -73,7 +73,7 @@ class ConsumerData(NamedTuple):
         }
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
+    def from_json(cls, value: dict[str, object]) -> Self:
         return cls(
             text(value["groupName"]),
             _named(value.get("consumeType", 1), _CONSUME_TYPES),
@@ -85,7 +85,7 @@ class ConsumerData(NamedTuple):
 
 
 class HeartbeatData(NamedTuple):
-    """34.  `producers` are group names."""
+    """The body of HEART_BEAT (34).  `producers` are group names."""
 
     client_id: str
     producers: tuple[str, ...] = ()
@@ -112,7 +112,7 @@ class HeartbeatData(NamedTuple):
 
 
 class CheckClientBody(NamedTuple):
-    """46: may this group use this subscription?"""
+    """The body of CHECK_CLIENT_CONFIG (46): a check if this group may use this subscription."""
 
     client_id: str
     group: str
@@ -131,7 +131,7 @@ class CheckClientBody(NamedTuple):
 
 
 class ConsumerList(NamedTuple):
-    """The answer to 38: the members of a group."""
+    """The response to GET_CONSUMER_LIST_BY_GROUP (38): the members of a group."""
 
     client_ids: tuple[str, ...]
 
@@ -145,14 +145,14 @@ class ConsumerList(NamedTuple):
 
 
 class Connection(NamedTuple):
-    """One row of the answers to 203 and 204.  `language` by name."""
+    """One connection in the responses to 203 and 204.  `language` is a name."""
 
     client_id: str
     client_address: str
     language: str
     version: int
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "clientAddr": self.client_address,
             "clientId": self.client_id,
@@ -161,7 +161,7 @@ class Connection(NamedTuple):
         }
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
+    def from_json(cls, value: dict[str, object]) -> Self:
         return cls(
             text(value["clientId"]),
             text(value["clientAddr"]),
@@ -171,7 +171,7 @@ class Connection(NamedTuple):
 
 
 class ConsumerConnection(NamedTuple):
-    """The answer to 203: a group as seen by its broker."""
+    """The response to GET_CONSUMER_CONNECTION_LIST (203): a group as its broker has it."""
 
     connections: tuple[Connection, ...]
     consume_type: str
@@ -204,7 +204,7 @@ class ConsumerConnection(NamedTuple):
 
 
 class ProducerConnection(NamedTuple):
-    """The answer to 204."""
+    """The response to GET_PRODUCER_CONNECTION_LIST (204)."""
 
     connections: tuple[Connection, ...]
 
@@ -218,7 +218,7 @@ class ProducerConnection(NamedTuple):
 
 
 class LockBatchBody(NamedTuple):
-    """41 and 42: queues a client wants to lock or unlock."""
+    """The body of LOCK_BATCH_MQ (41) and UNLOCK_BATCH_MQ (42): queues that a client requests to lock or unlock."""
 
     group: str
     client_id: str
@@ -243,7 +243,7 @@ class LockBatchBody(NamedTuple):
 
 
 class LockedQueues(NamedTuple):
-    """The answer to 41: exactly the requested queues that the client has locked now."""
+    """The response to LOCK_BATCH_MQ (41): exactly the requested queues that the client has locked now."""
 
     queues: tuple[Queue, ...]
 

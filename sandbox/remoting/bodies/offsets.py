@@ -1,4 +1,4 @@
-"""Bodies about offsets: statistics of topics and groups, resets, whole tables."""
+"""Bodies for offsets: statistics of topics and groups, resets, whole tables."""
 
 from typing import Any, NamedTuple, Self
 
@@ -6,7 +6,7 @@ from sandbox.remoting.json_body import Queue, dumps, loads, number, queue_json, 
 
 
 class TopicOffset(NamedTuple):
-    """One queue of a topic, as 202 answers it."""
+    """The offsets of one queue of a topic in the response to 202."""
 
     min_offset: int
     max_offset: int
@@ -14,7 +14,7 @@ class TopicOffset(NamedTuple):
 
 
 class TopicStats(NamedTuple):
-    """The answer to 202.  RocketMQ: `TopicStatsTable`."""
+    """The response to GET_TOPIC_STATS_INFO (202).  RocketMQ: `TopicStatsTable`."""
 
     queues: dict[Queue, TopicOffset]
 
@@ -46,9 +46,10 @@ class TopicStats(NamedTuple):
 
 
 class GroupOffset(NamedTuple):
-    """One queue of a group, as 208 answers it; `last_ms` is the store time of the last consumed message.
+    """The offsets of a group in one queue, in the response to 208.
 
-    `pull_offset`, the next offset to deliver, is reported by 5.x only.
+    `last_ms` is the store time of the last consumed message.  `pull_offset`, the next offset to deliver, is reported
+    by 5.x only.
     """
 
     broker_offset: int
@@ -65,7 +66,7 @@ class GroupOffset(NamedTuple):
         return value if self.pull_offset is None else {**value, "pullOffset": self.pull_offset}
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
+    def from_json(cls, value: dict[str, object]) -> Self:
         pull_offset = value.get("pullOffset")
         return cls(
             number(value["brokerOffset"]),
@@ -76,12 +77,12 @@ class GroupOffset(NamedTuple):
 
 
 class ConsumeStats(NamedTuple):
-    """The answer to 208."""
+    """The response to GET_CONSUME_STATS (208)."""
 
     queues: dict[Queue, GroupOffset]
     consume_tps: float = 0.0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "consumeTps": self.consume_tps,
             "offsetTable": {queue_key(queue): row.to_json() for queue, row in self.queues.items()},
@@ -105,24 +106,27 @@ class ConsumeStats(NamedTuple):
 
 
 class ResetOffsetBody(NamedTuple):
-    """220, and the answer to 222: the new offsets."""
+    """The body of RESET_CONSUMER_CLIENT_OFFSET (220), and of the response to 222: the new offsets."""
 
     offsets: dict[Queue, int]
 
     def encode(self) -> bytes:
-        """RocketMQ's own form, keys without quotes: Go's client 2.1 reads strict JSON as gson's and crashes."""
+        """Encode in RocketMQ's own form, keys without quotes.
+
+        Go's client 2.1 reads strict JSON as gson's form and crashes.
+        """
         rows = ",".join(f"{queue_key(queue)}:{offset}" for queue, offset in self.offsets.items())
         return b'{"offsetTable":{%s}}' % rows.encode()
 
     def encode_for_c(self) -> bytes:
-        """The list form, which C++ clients read and Java cannot."""
+        """Encode in the list form, which C++ clients read and Java cannot."""
         return dumps(
             {"offsetTable": [{**queue_json(queue), "offset": offset} for queue, offset in self.offsets.items()]}
         )
 
     @classmethod
     def decode(cls, data: bytes | None) -> Self:
-        """Either form."""
+        """Decode either form."""
         with reading("set of offsets"):
             offsets = loads(data).get("offsetTable")
             if isinstance(offsets, list):
@@ -131,7 +135,7 @@ class ResetOffsetBody(NamedTuple):
 
 
 class ConsumerStatusBody(NamedTuple):
-    """The answer to 221 has the offsets of one client (`queues`), to 223 those of all (`clients`)."""
+    """The responses to 221, with the offsets of one client (`queues`), and to 223, with those of all (`clients`)."""
 
     queues: dict[Queue, int]
     clients: dict[str, dict[Queue, int]]
@@ -161,9 +165,9 @@ class ConsumerStatusBody(NamedTuple):
 
 
 class OffsetWrapper(NamedTuple):
-    """The answer to 43, `topic@group` to queue id to offset.  RocketMQ: `ConsumerOffsetSerializeWrapper`.
+    """The response to GET_ALL_CONSUMER_OFFSET (43): offset by `topic@group` and queue id.
 
-    Written with quoted queue ids; RocketMQ itself leaves the quotes out.
+    RocketMQ: `ConsumerOffsetSerializeWrapper`.  Queue ids are written with quotes; RocketMQ itself writes none.
     """
 
     offsets: dict[str, dict[int, int]]

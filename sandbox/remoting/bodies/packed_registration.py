@@ -1,4 +1,7 @@
-"""A registration as brokers with `compressedRegister` send it (spec remoting 2.5).  RocketMQ: `RegisterBrokerBody`."""
+"""The compressed body of a registration, for brokers with `compressedRegister` (spec remoting 2.5).
+
+RocketMQ: `RegisterBrokerBody`.
+"""
 
 import struct
 import zlib
@@ -12,7 +15,7 @@ _LENGTH = struct.Struct(">i")
 
 
 def pack(body: RegisterBrokerBody) -> bytes:
-    """Fields that a topic's line does not have (sys flag, order) are lost, as in RocketMQ."""
+    """Encode a registration.  Fields without a place in a topic's line (sys flag, order) are lost, as in RocketMQ."""
     version, topics = body.table
     parts = [_counted(version.encode()), _LENGTH.pack(len(topics))]
     parts += [
@@ -23,7 +26,7 @@ def pack(body: RegisterBrokerBody) -> bytes:
 
 
 def unpack(data: bytes) -> RegisterBrokerBody:
-    """Raises Malformed.  Invalid topic lines are left out."""
+    """Decode a registration; invalid topic lines are left out.  Raises Malformed."""
     with reading("packed registration"):
         plain = _Plain(_inflated(data))
         version = DataVersion.decode(plain.piece())
@@ -32,7 +35,7 @@ def unpack(data: bytes) -> RegisterBrokerBody:
 
 
 class _Plain:
-    """Strings with their length in front, one after the other."""
+    """A reader of strings that each follow their length."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data

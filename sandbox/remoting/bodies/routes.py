@@ -1,6 +1,6 @@
-"""Bodies about routes and clusters."""
+"""Bodies for routes and clusters."""
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from sandbox.remoting.json_body import dumps, loads, number, reading, rows, table, text
 
@@ -14,7 +14,7 @@ class QueueData(NamedTuple):
     permission: int
     sys_flag: int = 0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "brokerName": self.broker,
             "perm": self.permission,
@@ -24,7 +24,7 @@ class QueueData(NamedTuple):
         }
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
+    def from_json(cls, value: dict[str, object]) -> Self:
         return cls(
             text(value["brokerName"]),
             number(value["readQueueNums"]),
@@ -41,11 +41,11 @@ class BrokerData(NamedTuple):
     cluster: str
     addresses: dict[int, str]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {"brokerAddrs": self.addresses, "brokerName": self.name, "cluster": self.cluster}
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
+    def from_json(cls, value: dict[str, object]) -> Self:
         return cls(
             text(value["brokerName"]),
             text(value.get("cluster") or ""),
@@ -54,7 +54,7 @@ class BrokerData(NamedTuple):
 
 
 class TopicRouteData(NamedTuple):
-    """The answer to 105."""
+    """The response to GET_ROUTEINFO_BY_TOPIC (105)."""
 
     queues: tuple[QueueData, ...]
     brokers: tuple[BrokerData, ...]
@@ -62,7 +62,10 @@ class TopicRouteData(NamedTuple):
 
     def encode(self) -> bytes:
         """Encode with quoted broker ids, which all clients read (spec remoting 3.2)."""
-        value: dict[str, Any] = {"brokerDatas": [broker.to_json() for broker in self.brokers], "filterServerTable": {}}
+        value: dict[str, object] = {
+            "brokerDatas": [broker.to_json() for broker in self.brokers],
+            "filterServerTable": {},
+        }
         if self.order_topic_conf is not None:
             value["orderTopicConf"] = self.order_topic_conf
         value["queueDatas"] = [queue.to_json() for queue in self.queues]
@@ -81,7 +84,7 @@ class TopicRouteData(NamedTuple):
 
 
 class ClusterInfo(NamedTuple):
-    """The answer to 106: brokers by name, and the broker names of each cluster."""
+    """The response to GET_BROKER_CLUSTER_INFO (106): brokers by name, and the broker names of each cluster."""
 
     brokers: dict[str, BrokerData]
     clusters: dict[str, tuple[str, ...]]

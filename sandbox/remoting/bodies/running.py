@@ -1,4 +1,4 @@
-"""A member's running info, requested by an administrator (307)."""
+"""The body with a member's running info, requested by an administrator (GET_CONSUMER_RUNNING_INFO, 307)."""
 
 from typing import Any, NamedTuple, Self
 
@@ -9,9 +9,9 @@ from sandbox.remoting.json_body import Queue, dumps, loads, number, queue_key, q
 class QueueRunningInfo(NamedTuple):
     """One queue in the memory of its member.  RocketMQ: `ProcessQueueInfo`.
 
-    `cached`: pulled and waiting, the offsets 0 when nothing is; `taken`: being processed by an orderly listener.
-    `committed_offset` is what the member would commit now, -1: nothing yet.  Times in ms; a time that has not occurred
-    is 0, or when the member got the queue.
+    `cached`: pulled and waiting, with offsets 0 if none is.  `taken`: being processed by an orderly listener.
+    `committed_offset` is the offset that the member would commit now, -1 without one.  Times in ms: a time that has
+    not occurred is 0, or the time when the member acquired the queue.
     """
 
     committed_offset: int
@@ -29,12 +29,12 @@ class QueueRunningInfo(NamedTuple):
     last_pull_ms: int
     last_consume_ms: int
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return dict(zip(_QUEUE_KEYS, self, strict=True))
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
-        """A missing field is 0 or false."""
+    def from_json(cls, value: dict[str, object]) -> Self:
+        """Decode one queue; a missing field is 0 or false."""
         read: dict[str, Any] = {
             name: value.get(key) is True if name in _FLAGS else number(value.get(key) or 0)
             for name, key in zip(cls._fields, _QUEUE_KEYS, strict=True)
@@ -62,7 +62,7 @@ _FLAGS = frozenset({"locked", "dropped"})
 
 
 class TopicRunningStatus(NamedTuple):
-    """Averages over the last minutes, of one topic of the member.  RocketMQ: `ConsumeStatus`."""
+    """Averages over the last minutes for one topic of the member.  RocketMQ: `ConsumeStatus`."""
 
     pull_rt_ms: float
     pull_tps: float
@@ -71,7 +71,7 @@ class TopicRunningStatus(NamedTuple):
     consume_failed_tps: float
     consume_failed_messages: int
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return dict(zip(_STATUS_KEYS, self, strict=True))
 
     @classmethod
@@ -85,9 +85,10 @@ _STATUS_KEYS = ("pullRT", "pullTPS", "consumeRT", "consumeOKTPS", "consumeFailed
 
 
 class RunningInfo(NamedTuple):
-    """The answer to 307.  RocketMQ: `ConsumerRunningInfo`.  `stacks`: of its threads, if requested.
+    """The response to GET_CONSUMER_RUNNING_INFO (307).  RocketMQ: `ConsumerRunningInfo`.
 
-    Pull and lite pull consumers send no queues; clients in other languages mostly send only them.
+    `stacks`: the stacks of its threads, if requested.  Pull and lite pull consumers send no queues; clients in other
+    languages mostly send only queues.
     """
 
     properties: dict[str, str]
@@ -97,7 +98,7 @@ class RunningInfo(NamedTuple):
     stacks: str | None = None
 
     def encode(self) -> bytes:
-        value: dict[str, Any] = {
+        value: dict[str, object] = {
             "properties": self.properties,
             "mqTable": {queue_key(queue): row.to_json() for queue, row in self.queues.items()},
             "statusTable": {topic: row.to_json() for topic, row in self.statuses.items()},

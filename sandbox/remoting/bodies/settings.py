@@ -1,4 +1,7 @@
-"""Settings as `name=value` lines: 25, 26, 318 and 319.  RocketMQ: `MixAll.string2Properties`, `properties2String`."""
+"""Bodies with settings as `name=value` lines: 25, 26, 318 and 319.
+
+RocketMQ: `MixAll.string2Properties`, `properties2String`.
+"""
 
 import re
 from typing import NamedTuple, Self
@@ -13,7 +16,7 @@ _MEANT = {"n": "\n", "r": "\r", "t": "\t", "f": "\f"}
 
 
 class Settings(NamedTuple):
-    """Texts by name, in the order of the lines; of equal names the last is used."""
+    """Settings by name, in the order of the lines; of equal names the last is used."""
 
     values: dict[str, str]
 
@@ -22,7 +25,7 @@ class Settings(NamedTuple):
 
     @classmethod
     def decode(cls, data: bytes | None) -> Self:
-        """As Java's `Properties` reads it: comments, continued lines, escapes.  Raises Malformed."""
+        """Decode as Java's `Properties` does: comments, continued lines, escapes.  Raises Malformed."""
         text = data or b""
         if len(text) > MAX_SETTINGS_BYTES:
             raise Malformed(f"{len(text)} bytes of settings are over {MAX_SETTINGS_BYTES}")
@@ -31,7 +34,7 @@ class Settings(NamedTuple):
 
 
 def _lines(text: str) -> list[str]:
-    """Lines with content; one that ends with an odd number of backslashes continues in the next."""
+    """Return the lines with content; one that ends with an odd number of backslashes continues in the next."""
     lines: list[str] = []
     goes_on = False
     for raw in re.split(r"\r\n|\r|\n", text):

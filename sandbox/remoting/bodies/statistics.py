@@ -1,4 +1,4 @@
-"""Bodies of broker statistics: time spans of queues, counters, queue entries."""
+"""Bodies for broker statistics: time spans of queues, counters, queue entries."""
 
 from typing import Any, NamedTuple, Self
 
@@ -9,7 +9,7 @@ from sandbox.remoting.json_body import Queue, dumps, loads, number, queue_json, 
 
 
 class QueueTimeSpan(NamedTuple):
-    """One queue in the answer to 303, in ms; a time of -1: there is no such message."""
+    """The time span of one queue in the response to 303, in ms; -1 for a time without a message."""
 
     queue: Queue
     min_ms: int
@@ -17,14 +17,14 @@ class QueueTimeSpan(NamedTuple):
     consumed_ms: int
     delay_ms: int
 
-    def to_json(self, utc_offset_minutes: int) -> dict[str, Any]:
+    def to_json(self, utc_offset_minutes: int) -> dict[str, object]:
         """Return the JSON value, with RocketMQ's own text forms of the times."""
         named = {"minTimeStamp": self.min_ms, "maxTimeStamp": self.max_ms, "consumeTimeStamp": self.consumed_ms}
         texts = {f"{name}Str": _human(at_ms, utc_offset_minutes) for name, at_ms in named.items()}
         return {"messageQueue": queue_json(self.queue), "delayTime": self.delay_ms, **named, **texts}
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
+    def from_json(cls, value: dict[str, object]) -> Self:
         return cls(
             queue_of(value["messageQueue"]),
             number(value["minTimeStamp"]),
@@ -35,7 +35,7 @@ class QueueTimeSpan(NamedTuple):
 
 
 class ConsumeTimeSpans(NamedTuple):
-    """The answer to 303.  RocketMQ: `QueryConsumeTimeSpanBody`."""
+    """The response to QUERY_CONSUME_TIME_SPAN (303).  RocketMQ: `QueryConsumeTimeSpanBody`."""
 
     spans: tuple[QueueTimeSpan, ...]
 
@@ -55,7 +55,7 @@ class StatsSpan(NamedTuple):
     tps: float = 0.0
     per_call: float = 0.0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {"avgpt": self.per_call, "sum": self.sum, "tps": self.tps}
 
     @classmethod
@@ -65,7 +65,7 @@ class StatsSpan(NamedTuple):
 
 
 class StatsData(NamedTuple):
-    """The answer to 315.  RocketMQ: `BrokerStatsData`."""
+    """The response to VIEW_BROKER_STATS_DATA (315).  RocketMQ: `BrokerStatsData`."""
 
     minute: StatsSpan
     hour: StatsSpan
@@ -84,7 +84,10 @@ class StatsData(NamedTuple):
 
 
 class ConsumeStatsList(NamedTuple):
-    """The answer to 317: every group with its statistics, one for each topic.  `lag`: messages not consumed yet."""
+    """The response to GET_BROKER_CONSUME_STATS (317): every group with its statistics, one per topic.
+
+    `lag`: messages that are not consumed yet, of all groups and topics together.
+    """
 
     broker_address: str
     groups: tuple[tuple[str, tuple[ConsumeStats, ...]], ...]
@@ -114,7 +117,7 @@ class ConsumeStatsList(NamedTuple):
 
 
 class QueueEntry(NamedTuple):
-    """20 bytes of a consume queue."""
+    """One entry of a consume queue (20 bytes)."""
 
     physical_offset: int
     store_bytes: int
@@ -122,7 +125,10 @@ class QueueEntry(NamedTuple):
 
 
 class QueueEntries(NamedTuple):
-    """The answer to 321.  `filter_data` is a text: the broker's data of the group's SQL filter."""
+    """The response to QUERY_CONSUME_QUEUE (321).
+
+    `filter_data` is a text: the broker's data of the group's SQL filter.
+    """
 
     min_offset: int
     max_offset: int
@@ -131,7 +137,7 @@ class QueueEntries(NamedTuple):
     filter_data: str | None = None
 
     def encode(self) -> bytes:
-        value: dict[str, Any] = {
+        value: dict[str, object] = {
             "maxQueueIndex": self.max_offset,
             "minQueueIndex": self.min_offset,
             "queueData": [
@@ -168,7 +174,10 @@ class QueueEntries(NamedTuple):
 
 
 class CorrectionOffsets(NamedTuple):
-    """The answer to 308: queue id to offset.  Written with quoted queue ids; RocketMQ leaves the quotes out."""
+    """The response to QUERY_CORRECTION_OFFSET (308): offset by queue id.
+
+    Queue ids are written with quotes; RocketMQ writes none.
+    """
 
     offsets: dict[int, int]
 
@@ -187,6 +196,6 @@ class CorrectionOffsets(NamedTuple):
 
 
 def _human(at_ms: int, utc_offset_minutes: int) -> str:
-    """RocketMQ: `UtilAll.YYYY_MM_DD_HH_MM_SS_SSS`, in the broker's own time zone."""
+    """Return a time in the broker's own time zone as text.  RocketMQ: `UtilAll.YYYY_MM_DD_HH_MM_SS_SSS`."""
     text = stamp(at_ms, utc_offset_minutes)
     return f"{text[:4]}-{text[4:6]}-{text[6:8]}#{text[8:10]}:{text[10:12]}:{text[12:14]}:{text[14:]}"

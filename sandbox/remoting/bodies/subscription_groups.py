@@ -1,4 +1,4 @@
-"""A broker's settings of a consumer group, as administrators write (200) and read them (201, 352)."""
+"""A broker's settings of a consumer group, which administrators write (200) and read (201, 352)."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -9,7 +9,7 @@ from sandbox.remoting.json_body import dumps, loads, reading, table
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionGroupConfig:
-    """RocketMQ: `SubscriptionGroupConfig`; fields of 5.x are not read."""
+    """The settings of a consumer group.  RocketMQ: `SubscriptionGroupConfig`; fields of 5.x are not read."""
 
     group: str
     consume_enable: bool = True
@@ -21,12 +21,12 @@ class SubscriptionGroupConfig:
     which_broker_when_slow: int = 1
     notify_ids_changed: bool = True
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {key: getattr(self, name) for name, key in _KEYS.items()}
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "SubscriptionGroupConfig":
-        """Unknown keys are ignored, missing ones keep their default.
+        """Decode the settings; unknown keys are ignored, missing ones keep their default.
 
         Raises ValueError without a group name, TypeError for a value of another type than RocketMQ's.
         """
@@ -44,7 +44,7 @@ class SubscriptionGroupConfig:
 
     @classmethod
     def decode(cls, data: bytes | None) -> "SubscriptionGroupConfig":
-        """200, and the answer to 352."""
+        """Decode the body of 200 and of the response to 352."""
         with reading("subscription group"):
             return cls.from_json(loads(data))
 
@@ -63,12 +63,15 @@ _KEYS = {
 
 
 class SubscriptionGroupTable(NamedTuple):
-    """The answer to 201, and `subscriptionGroup.json`.  RocketMQ: `SubscriptionGroupWrapper`."""
+    """The response to GET_ALL_SUBSCRIPTIONGROUP_CONFIG (201), and the content of `subscriptionGroup.json`.
+
+    RocketMQ: `SubscriptionGroupWrapper`.
+    """
 
     version: DataVersion
     groups: dict[str, SubscriptionGroupConfig]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "dataVersion": self.version.to_json(),
             "subscriptionGroupTable": {name: self.groups[name].to_json() for name in sorted(self.groups)},

@@ -1,4 +1,4 @@
-"""Bodies about topics, and a broker's registration."""
+"""Bodies for topics, and a broker's registration."""
 
 from typing import Any, NamedTuple, Self
 
@@ -6,7 +6,7 @@ from sandbox.remoting.json_body import dumps, loads, number, reading, rows, tabl
 
 
 class DataVersion(NamedTuple):
-    """Version of a table: compared for equality, never for order."""
+    """The version of a table: compared for equality, never for order."""
 
     counter: int = 0
     timestamp: int = 0
@@ -14,7 +14,7 @@ class DataVersion(NamedTuple):
     def next(self, now_ms: int) -> "DataVersion":
         return DataVersion(self.counter + 1, now_ms)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {"counter": self.counter, "timestamp": self.timestamp}
 
     @classmethod
@@ -42,7 +42,7 @@ class TopicConfig(NamedTuple):
     sys_flag: int = 0
     order: bool = False
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "order": self.order,
             "perm": self.permission,
@@ -54,7 +54,7 @@ class TopicConfig(NamedTuple):
         }
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
+    def from_json(cls, value: dict[str, object]) -> Self:
         return cls(
             text(value["topicName"]),
             number(value.get("readQueueNums", 16)),
@@ -67,12 +67,15 @@ class TopicConfig(NamedTuple):
 
 
 class TopicConfigTable(NamedTuple):
-    """The answer to 21, and the main part of a registration.  RocketMQ: `TopicConfigSerializeWrapper`."""
+    """The response to GET_ALL_TOPIC_CONFIG (21), and the main part of a registration.
+
+    RocketMQ: `TopicConfigSerializeWrapper`.
+    """
 
     version: DataVersion
     topics: dict[str, TopicConfig]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "dataVersion": self.version.to_json(),
             "topicConfigTable": {name: topic.to_json() for name, topic in self.topics.items()},
@@ -99,7 +102,7 @@ class TopicConfigTable(NamedTuple):
 
 
 class RegisterBrokerBody(NamedTuple):
-    """103.  A request without body counts as no topics and version 0."""
+    """The body of REGISTER_BROKER (103).  A request without a body counts as no topics and version 0."""
 
     table: TopicConfigTable
     filter_servers: tuple[str, ...] = ()
@@ -118,7 +121,7 @@ class RegisterBrokerBody(NamedTuple):
 
 
 class TopicList(NamedTuple):
-    """The answer to 206, 224, 304 and 305; `broker_address` in 304 only."""
+    """The response to 206, 224, 304 and 305: topics.  Only that to 304 has `broker_address`."""
 
     topics: tuple[str, ...]
     broker_address: str | None = None
@@ -136,7 +139,7 @@ class TopicList(NamedTuple):
 
 
 class GroupList(NamedTuple):
-    """The answer to 300."""
+    """The response to QUERY_TOPIC_CONSUME_BY_WHO (300): the groups that consume a topic."""
 
     groups: tuple[str, ...]
 
@@ -150,7 +153,7 @@ class GroupList(NamedTuple):
 
 
 class KVTable(NamedTuple):
-    """The answer to 28, 103 and 219: texts by name."""
+    """The response to 28, 103 and 219: texts by name."""
 
     table: dict[str, str]
 

@@ -1,7 +1,7 @@
-"""Custom headers: the ext fields of requests and answers, as values (spec remoting 2.2 to 2.5).
+"""Custom headers: the ext fields of requests and responses as values (spec remoting 2.2 to 2.5).
 
-Each has `from_ext`, which raises Malformed when a required field is missing, and `to_ext`.  Codes that are not listed
-have no header of their own.
+Each has `from_ext`, which raises Malformed if a required field is missing, and `to_ext`.  Codes that are not listed
+have no custom header.
 """
 
 from sandbox.remoting.headers.groups import (

@@ -1,4 +1,4 @@
-"""Headers about groups and their members."""
+"""Headers for groups and their members."""
 
 from typing import NamedTuple, Self
 
@@ -6,7 +6,7 @@ from sandbox.remoting.fields import Ext, int64, is_true, text, text_or_none, wri
 
 
 class GroupHeader(NamedTuple):
-    """38, 40, 203: a consumer group only."""
+    """The header of 38, 40 and 203: a consumer group only."""
 
     group: str
 
@@ -19,7 +19,10 @@ class GroupHeader(NamedTuple):
 
 
 class UnregisterClientHeader(NamedTuple):
-    """35.  An empty group is no group: C++ sends one with the other (spec remoting 7)."""
+    """The header of UNREGISTER_CLIENT (35).
+
+    An empty group is no group: C++ clients send one along with the other (spec remoting 7).
+    """
 
     client_id: str
     producer_group: str | None = None
@@ -38,7 +41,7 @@ class UnregisterClientHeader(NamedTuple):
 
 
 class ConsumeStatsHeader(NamedTuple):
-    """208; without a topic: all topics of the group."""
+    """The header of GET_CONSUME_STATS (208); without a topic it asks for all topics of the group."""
 
     group: str
     topic: str | None = None
@@ -52,7 +55,10 @@ class ConsumeStatsHeader(NamedTuple):
 
 
 class TopicGroupHeader(NamedTuple):
-    """221, 223 and 303: a topic and a group.  An empty or missing `client_address` means all members."""
+    """The header of 221, 223 and 303: a topic and a group.
+
+    An empty or missing `client_address` means all members.
+    """
 
     topic: str
     group: str
@@ -67,9 +73,10 @@ class TopicGroupHeader(NamedTuple):
 
 
 class ResetOffsetHeader(NamedTuple):
-    """222 to a broker, 220 from it to the members.  A `timestamp_ms` of -1 means: the end of every queue.
+    """The header of a reset: 222 to a broker, 220 from the broker to the members.
 
-    One queue (`queue_id`) and an `offset` instead of a time are known to 5.x only; a 4.9 broker ignores both.
+    A `timestamp_ms` of -1 means the end of every queue.  Only 5.x uses one queue (`queue_id`) and an `offset`
+    instead of a time; a 4.9 broker ignores both.
     """
 
     topic: str
@@ -95,7 +102,7 @@ class ResetOffsetHeader(NamedTuple):
 
 
 class RunningInfoHeader(NamedTuple):
-    """307, to the broker and from it to the client."""
+    """The header of GET_CONSUMER_RUNNING_INFO (307), to the broker and from the broker to the client."""
 
     group: str
     client_id: str
@@ -110,7 +117,7 @@ class RunningInfoHeader(NamedTuple):
 
 
 class DeleteGroupHeader(NamedTuple):
-    """207.  5.x calls the flag `cleanOffset`."""
+    """The header of DELETE_SUBSCRIPTIONGROUP (207).  5.x calls the flag `cleanOffset`."""
 
     group: str
     remove_offset: bool = False
@@ -124,10 +131,10 @@ class DeleteGroupHeader(NamedTuple):
 
 
 class CloneOffsetsHeader(NamedTuple):
-    """314: copy the offsets of one group to another, in one topic or in all.  RocketMQ:
-    `CloneGroupOffsetRequestHeader`.
+    """The header of CLONE_GROUP_OFFSET (314): copy the offsets of one group to another, in one topic or in all.
 
-    Unless `offline`, topics that an online source group does not subscribe to are left out.
+    RocketMQ: `CloneGroupOffsetRequestHeader`.  Unless `offline`, topics to which an online source group does not
+    subscribe are left out.
     """
 
     source: str

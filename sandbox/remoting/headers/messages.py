@@ -1,4 +1,4 @@
-"""Headers of send, pull, query, view, send back, end of a transaction."""
+"""Headers for messages: send, pull, query, view, send back, end of a transaction."""
 
 from operator import itemgetter
 from typing import NamedTuple, Self
@@ -41,9 +41,9 @@ _header = tuple.__new__  # half the cost of the NamedTuple's own constructor, fo
 
 
 class SendHeader(NamedTuple):
-    """10, 310, 320 and 324, 325.  RocketMQ: `SendMessageRequestHeader`, `…V2`.
+    """The header of sends: 10, 310, 320, 324 and 325.  RocketMQ: `SendMessageRequestHeader`, `…V2`.
 
-    A `queue_id` below 0 lets the broker choose.  `batch` alone says that the body holds several messages.
+    A `queue_id` below 0 lets the broker choose.  Only `batch` indicates that the body has several messages.
     """
 
     group: str
@@ -63,14 +63,14 @@ class SendHeader(NamedTuple):
 
     @classmethod
     def from_ext(cls, ext: Ext) -> Self:
-        """Both forms: a V2 header has `b` where the old one has `topic`."""
+        """Read either form: a V2 header has `b` where the old one has `topic`."""
         if ext and "b" in ext:
             return cls.from_v2(ext)
         return cls._tolerant(ext, _V1)
 
     @classmethod
     def from_v2(cls, ext: dict[str, str]) -> Self:
-        """The common case at once; others are read field by field."""
+        """Read the V2 form: the common case at once, others field by field."""
         try:
             a, b, c, d, e, f, g, h, i, j, k, m, n = _usual(ext)
             if (d + e + f + g + h + j).isdecimal() and "l" not in ext:
@@ -120,7 +120,7 @@ class SendHeader(NamedTuple):
         )
 
     def to_ext(self) -> dict[str, str]:
-        """The V2 form, which is what clients of 4.9 send."""
+        """Return the V2 form, which clients of 4.9 send."""
         ext = {
             "a": self.group,
             "b": self.topic,
@@ -143,12 +143,12 @@ class SendHeader(NamedTuple):
         return ext
 
     def to_v1_ext(self) -> dict[str, str]:
-        """The long names of SEND_MESSAGE (10)."""
+        """Return the form with the long names of SEND_MESSAGE (10)."""
         return {_V1[_V2.index(letter)]: value for letter, value in self.to_ext().items()}
 
 
 class SendResponseHeader(NamedTuple):
-    """The answer to a send.  `msg_id` is the offset message id; comma-joined for a batch, with the first offset."""
+    """The response to a send.  `msg_id`: offset message id; comma-joined for a batch, with the first offset."""
 
     msg_id: str
     queue_id: int
@@ -169,7 +169,7 @@ class SendResponseHeader(NamedTuple):
 
 
 class PullHeader(NamedTuple):
-    """11 and 361.  RocketMQ: `PullMessageRequestHeader`.  `sys_flag` bits: spec client-behaviour 6."""
+    """The header of 11 and 361.  RocketMQ: `PullMessageRequestHeader`.  `sys_flag` bits: spec client-behaviour 6."""
 
     group: str
     topic: str
@@ -223,7 +223,7 @@ class PullHeader(NamedTuple):
 
 
 class PullResponseHeader(NamedTuple):
-    """The answer to a pull with code 0, 19, 20 or 21: a client needs all four."""
+    """The header of the response to a pull with code 0, 19, 20 or 21: a client needs all four fields."""
 
     suggest_broker_id: int
     next_offset: int
@@ -249,7 +249,7 @@ class PullResponseHeader(NamedTuple):
 
 
 class QueryMessageHeader(NamedTuple):
-    """12: messages by key.  `unique` is `_UNIQUE_KEY_QUERY`: the key is a UNIQ_KEY."""
+    """The header of QUERY_MESSAGE (12).  `unique` is `_UNIQUE_KEY_QUERY`: the key is a UNIQ_KEY."""
 
     topic: str
     key: str
@@ -293,7 +293,7 @@ class QueryMessageResponseHeader(NamedTuple):
 
 
 class ViewMessageHeader(NamedTuple):
-    """33: one record by its log offset.  Only 5.x also sends the topic."""
+    """The header of VIEW_MESSAGE_BY_ID (33): one record by its log offset.  Only 5.x also sends the topic."""
 
     physical_offset: int
     topic: str | None = None
@@ -307,7 +307,7 @@ class ViewMessageHeader(NamedTuple):
 
 
 class SendBackHeader(NamedTuple):
-    """36: consume this message again later.  RocketMQ: `ConsumerSendMsgBackRequestHeader`."""
+    """The header of 36: consume this message again later.  RocketMQ: `ConsumerSendMsgBackRequestHeader`."""
 
     physical_offset: int
     group: str
@@ -345,7 +345,7 @@ class SendBackHeader(NamedTuple):
 
 
 class EndTransactionHeader(NamedTuple):
-    """37.  `decision`: 8 commit, 12 roll back, 0 unknown."""
+    """The header of END_TRANSACTION (37).  `decision`: 8 commit, 12 roll back, 0 unknown."""
 
     group: str
     half_queue_offset: int
@@ -383,7 +383,7 @@ class EndTransactionHeader(NamedTuple):
 
 
 class CheckTransactionHeader(NamedTuple):
-    """39: the state of this transaction?  The offsets are those of the half message now."""
+    """The header of 39, a request for a transaction's state.  The offsets are the half message's present ones."""
 
     half_queue_offset: int
     physical_offset: int

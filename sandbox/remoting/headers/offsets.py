@@ -1,4 +1,4 @@
-"""Headers about one offset of one queue: query, answer, change."""
+"""Headers for one offset of one queue: query, response, change."""
 
 from typing import NamedTuple, Self
 
@@ -6,7 +6,7 @@ from sandbox.remoting.fields import Ext, int32, int64, is_true, text, text_or_no
 
 
 class QueueHeader(NamedTuple):
-    """30, 31, 32: largest offset, smallest offset, earliest store time of a queue."""
+    """The header of 30, 31 and 32: largest offset, smallest offset, earliest store time of a queue."""
 
     topic: str
     queue_id: int
@@ -21,7 +21,7 @@ class QueueHeader(NamedTuple):
 
 
 class SearchOffsetHeader(NamedTuple):
-    """29: the offset near a store time."""
+    """The header of SEARCH_OFFSET_BY_TIMESTAMP (29): the offset near a store time."""
 
     topic: str
     queue_id: int
@@ -37,7 +37,10 @@ class SearchOffsetHeader(NamedTuple):
 
 
 class QueryOffsetHeader(NamedTuple):
-    """14: the committed offset of a group.  `set_zero_if_not_found` is sent by 5.x only; a 4.9 broker ignores it."""
+    """The header of QUERY_CONSUMER_OFFSET (14): the committed offset of a group.
+
+    Only 5.x sends `set_zero_if_not_found`; a 4.9 broker ignores it.
+    """
 
     group: str
     topic: str
@@ -66,7 +69,7 @@ class QueryOffsetHeader(NamedTuple):
 
 
 class UpdateOffsetHeader(NamedTuple):
-    """15: commit."""
+    """The header of UPDATE_CONSUMER_OFFSET (15): commit an offset."""
 
     group: str
     topic: str
@@ -95,7 +98,7 @@ class UpdateOffsetHeader(NamedTuple):
 
 
 class OffsetResponseHeader(NamedTuple):
-    """The answer to 14, 29, 30 and 31."""
+    """The header of the responses to 14, 29, 30 and 31."""
 
     offset: int
 
@@ -108,7 +111,7 @@ class OffsetResponseHeader(NamedTuple):
 
 
 class TimestampResponseHeader(NamedTuple):
-    """The answer to 32; -1 when the queue is empty."""
+    """The header of the response to 32; -1 if the queue is empty."""
 
     timestamp_ms: int
 

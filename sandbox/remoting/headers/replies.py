@@ -1,4 +1,4 @@
-"""The header of a reply on its way to the requester (spec remoting 2.3, 6)."""
+"""The header of a reply that the broker sends to the requester (spec remoting 2.3, 6)."""
 
 from typing import NamedTuple, Self
 
@@ -17,7 +17,10 @@ from sandbox.remoting.headers.messages import SendHeader
 
 
 class PushReplyHeader(NamedTuple):
-    """326.  Addresses are `ip:port`.  RocketMQ: `ReplyMessageRequestHeader`."""
+    """The header of PUSH_REPLY_MESSAGE_TO_CLIENT (326).  RocketMQ: `ReplyMessageRequestHeader`.
+
+    Addresses are `ip:port`.
+    """
 
     group: str
     topic: str
@@ -36,7 +39,7 @@ class PushReplyHeader(NamedTuple):
 
     @classmethod
     def of(cls, sent: SendHeader, properties: str, *, born_host: str, store_host: str, store_ms: int) -> Self:
-        """The header of the replier's send, with the broker's fields."""
+        """Return the header of the replier's send with the broker's fields added."""
         return cls(
             sent.group,
             sent.topic,

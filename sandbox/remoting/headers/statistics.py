@@ -1,4 +1,4 @@
-"""Headers of statistics requests."""
+"""Headers for statistics."""
 
 from typing import NamedTuple, Self
 
@@ -6,7 +6,7 @@ from sandbox.remoting.fields import Ext, int32_or_none, int64_or_none, is_true, 
 
 
 class StatsHeader(NamedTuple):
-    """315: one counter.  RocketMQ: `ViewBrokerStatsDataRequestHeader`."""
+    """The header of VIEW_BROKER_STATS_DATA (315): one counter.  RocketMQ: `ViewBrokerStatsDataRequestHeader`."""
 
     name: str
     key: str
@@ -20,7 +20,10 @@ class StatsHeader(NamedTuple):
 
 
 class AllConsumeStatsHeader(NamedTuple):
-    """317; `order`: only topics marked as orderly.  RocketMQ: `GetConsumeStatsInBrokerHeader`."""
+    """The header of GET_BROKER_CONSUME_STATS (317).  RocketMQ: `GetConsumeStatsInBrokerHeader`.
+
+    `order`: only topics marked as orderly.
+    """
 
     order: bool = False
 
@@ -33,7 +36,10 @@ class AllConsumeStatsHeader(NamedTuple):
 
 
 class QueueEntriesHeader(NamedTuple):
-    """321.  Missing fields are 0, as in Java.  RocketMQ: `QueryConsumeQueueRequestHeader`."""
+    """The header of QUERY_CONSUME_QUEUE (321).  RocketMQ: `QueryConsumeQueueRequestHeader`.
+
+    Missing fields are 0, as in Java.
+    """
 
     topic: str
     queue_id: int
@@ -58,7 +64,10 @@ class QueueEntriesHeader(NamedTuple):
 
 
 class CorrectionOffsetHeader(NamedTuple):
-    """308.  `filter_groups` are left out.  RocketMQ: `QueryCorrectionOffsetHeader`."""
+    """The header of QUERY_CORRECTION_OFFSET (308).  RocketMQ: `QueryCorrectionOffsetHeader`.
+
+    `filter_groups` are left out.
+    """
 
     topic: str
     compare_group: str

@@ -1,4 +1,4 @@
-"""Headers about topics, routes and the brokers that register them."""
+"""Headers for topics, routes and the brokers that register them."""
 
 from typing import NamedTuple, Self
 
@@ -6,7 +6,7 @@ from sandbox.remoting.fields import Ext, int32, int32_or_none, int64, is_true, t
 
 
 class TopicHeader(NamedTuple):
-    """202, 215, 300: a topic only."""
+    """The header of 202, 215 and 300: a topic only."""
 
     topic: str
 
@@ -19,7 +19,10 @@ class TopicHeader(NamedTuple):
 
 
 class RouteHeader(NamedTuple):
-    """105.  `standard_json` asks for quoted keys, which our answers always have."""
+    """The header of GET_ROUTEINFO_BY_TOPIC (105).
+
+    `standard_json` requests quoted keys, which our responses always have.
+    """
 
     topic: str
     standard_json: bool = False
@@ -33,7 +36,10 @@ class RouteHeader(NamedTuple):
 
 
 class CreateTopicHeader(NamedTuple):
-    """17.  RocketMQ: `CreateTopicRequestHeader`; a 4.9 broker reads neither `order` nor `default_topic`."""
+    """The header of UPDATE_AND_CREATE_TOPIC (17).  RocketMQ: `CreateTopicRequestHeader`.
+
+    A 4.9 broker reads neither `order` nor `default_topic`.
+    """
 
     topic: str
     read_queues: int
@@ -71,7 +77,7 @@ class CreateTopicHeader(NamedTuple):
 
 
 class DeleteTopicInNamesrvHeader(NamedTuple):
-    """216; with a cluster: only from its brokers."""
+    """The header of DELETE_TOPIC_IN_NAMESRV (216); with a cluster: only from its brokers."""
 
     topic: str
     cluster: str | None = None
@@ -85,7 +91,10 @@ class DeleteTopicInNamesrvHeader(NamedTuple):
 
 
 class RegisterBrokerHeader(NamedTuple):
-    """103.  `body_crc32` is the CRC-32 of the body without its top bit; 0: not checked."""
+    """The header of REGISTER_BROKER (103).
+
+    `body_crc32` is the CRC-32 of the body without its top bit; 0: not checked.
+    """
 
     broker: str
     address: str
@@ -120,7 +129,7 @@ class RegisterBrokerHeader(NamedTuple):
 
 
 class RegisterBrokerResponseHeader(NamedTuple):
-    """The master's addresses for a slave; empty for masters."""
+    """The header of the response to REGISTER_BROKER: the master's addresses for a slave, empty for masters."""
 
     ha_address: str | None = None
     master_address: str | None = None
@@ -134,7 +143,7 @@ class RegisterBrokerResponseHeader(NamedTuple):
 
 
 class UnregisterBrokerHeader(NamedTuple):
-    """104, and 322, which queries the version of a table."""
+    """The header of UNREGISTER_BROKER (104), and of 322, which queries the version of a table."""
 
     broker: str
     address: str
@@ -152,7 +161,7 @@ class UnregisterBrokerHeader(NamedTuple):
 
 
 class BrokerNameHeader(NamedTuple):
-    """205, 327: remove or restore the write permission of a broker's topics."""
+    """The header of 205 and 327: remove or restore the write permission of a broker's topics."""
 
     broker: str
 

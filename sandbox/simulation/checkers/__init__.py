@@ -1,4 +1,4 @@
-"""The invariants, each a pure function: `Observed` in, `Violation`s out.
+"""The invariants of a run.  Each checker is a pure function from `Observed` to a list of `Violation`s.
 
 docs/simulation.md names the guarantee behind each and its source in RocketMQ.
 """

@@ -1,4 +1,7 @@
-"""At least once: a stored message that a group wants has succeeded, is a dead letter, or was skipped by a reset."""
+"""The invariant of at-least-once delivery.
+
+A stored message that a group subscribes to has succeeded, is a dead letter, or was skipped by a reset.
+"""
 
 from sandbox.journal.events import MessagesConsumed
 from sandbox.message.queue import MessageQueue
@@ -12,7 +15,10 @@ JUST_DUE_MS = 5_000
 
 
 def check_delivered(observed: Observed) -> list[Violation]:
-    """Check every clustering group at the end of the run (spec client-behaviour 8.1; fidelity 0.7, 2.1 to 2.13)."""
+    """Return the messages that a clustering group has not received at the end of the run, as violations.
+
+    Source: spec client-behaviour 8.1; fidelity 0.7, 2.1 to 2.13.
+    """
     book = Book(observed)
     for entry in observed.entries:
         book.take(entry)
@@ -39,7 +45,7 @@ def check_delivered(observed: Observed) -> list[Violation]:
 
 
 def _readable(observed: Observed, group: GroupShape) -> dict[Place, Stored]:
-    """The messages the group should have received, as stored at the end."""
+    """Return the messages that the group should have received, as stored at the end."""
     final = observed.final
     return {
         position: stored
@@ -52,7 +58,7 @@ def _readable(observed: Observed, group: GroupShape) -> dict[Place, Stored]:
 
 
 def _succeeded(observed: Observed, group: GroupShape) -> set[str]:
-    """Unique keys of all messages that succeeded, in whatever topic."""
+    """Return the unique keys of all messages that the group consumed successfully, in any topic."""
     places = observed.places()
     keys: set[str] = set()
     for entry in observed.entries:
@@ -65,7 +71,7 @@ def _succeeded(observed: Observed, group: GroupShape) -> set[str]:
 
 
 def _buried_or_lost(observed: Observed, group: GroupShape) -> set[str]:
-    """Unique keys in the dead letters, and of copies that a power cut removed or damaged.
+    """Return the unique keys of the group's dead letters, and of retry copies that a power cut removed or damaged.
 
     A message sent back is stored without waiting for the disk (WAIT=false; spec broker-behaviour 2.2 and 11).
     """
@@ -85,7 +91,7 @@ def _buried_or_lost(observed: Observed, group: GroupShape) -> set[str]:
 
 
 def _not_due(observed: Observed) -> list[Violation]:
-    """Delayed messages that are due and not in their topic."""
+    """Return a violation for each delayed message that is due but did not reach its topic."""
     arrived = {(queue.topic, stored.unique_key) for (queue, _), known in observed.places().items() for stored in known}
     return [
         Violation("at least once", f"{_name(stored)} was due at {stored.due_ms} and never came to {stored.real_topic}")

@@ -1,4 +1,4 @@
-"""The committed offset never passes an unfinished message, and is inside its queue at the end."""
+"""The invariant that a committed offset never passes an unfinished message, and is inside its queue at the end."""
 
 from sandbox.journal.events import OffsetCommitted
 from sandbox.message.queue import MessageQueue
@@ -11,7 +11,10 @@ BY_HAND = ("reset", "admin")
 
 
 def check_offsets(observed: Observed) -> list[Violation]:
-    """Every commit, at its moment; and every queue at the end (spec client-behaviour 6 and 8.1)."""
+    """Return violations by commits during the run, and by committed offsets at the end.
+
+    Source: spec client-behaviour 6 and 8.1.
+    """
     return [*_passed(observed), *_outside(observed)]
 
 
@@ -38,7 +41,10 @@ def _passed(observed: Observed) -> list[Violation]:
 
 
 def _outside(observed: Observed) -> list[Violation]:
-    """min ≤ committed corrected ≤ max, for every queue the group reads."""
+    """Return a violation for each committed offset that is not in its queue at the end.
+
+    min ≤ committed corrected ≤ max, for every queue the group reads.
+    """
     violations: list[Violation] = []
     final = observed.final
     for inventory in final.masters.values():

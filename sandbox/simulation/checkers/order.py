@@ -1,4 +1,4 @@
-"""Orderly consumption: a message begins when all before it have succeeded."""
+"""The invariant of orderly consumption: a message begins when all before it have succeeded."""
 
 from sandbox.journal.events import Entry, MessagesConsumed, SandboxWoken
 from sandbox.message.queue import MessageQueue
@@ -10,7 +10,10 @@ ENDED, BEGUN = 0, 1  # at equal times, ends count before begins
 
 
 def check_order(observed: Observed) -> list[Violation]:
-    """Begins and ends of batches in time order (spec client-behaviour 8.2)."""
+    """Return a violation for each message of an orderly group that began too early.
+
+    Begins and ends of batches are compared in time order (spec client-behaviour 8.2).
+    """
     orderly = {group.name for group in observed.setup.groups if group.kind == "orderly"}
     if not orderly:
         return []

@@ -1,4 +1,4 @@
-"""No queue has two owners with a lock."""
+"""The invariant that no queue has two owners with a lock."""
 
 from bisect import bisect_right
 from typing import NamedTuple
@@ -24,7 +24,7 @@ class _Grant(NamedTuple):
 
 
 def check_owners(observed: Observed) -> list[Violation]:
-    """Check the owners of queues by the members' lock state, and by the messages they processed."""
+    """Return the queues with two owners as violations, by the members' lock state and by the messages processed."""
     stops = [
         (entry.at_ms, entry.event.broker)
         for entry in observed.entries
@@ -46,7 +46,10 @@ def _trusting(observed: Observed, stops: list[tuple[int, str]]) -> list[Violatio
 
 
 def _working(observed: Observed, stops: list[tuple[int, str]]) -> list[Violation]:
-    """Each member that began a message in order had the lock, had renewed it, and no other got it since."""
+    """Return a violation for each member that began a message of an orderly group without the queue's lock.
+
+    The member must have got and renewed the lock, and no other member may have got it since.
+    """
     orderly = {group.name for group in observed.setup.groups if group.kind == "orderly"}
     grants: dict[tuple[str, MessageQueue], list[_Grant]] = {}
     violations: list[Violation] = []

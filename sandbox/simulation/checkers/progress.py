@@ -1,4 +1,4 @@
-"""Progress of each group in each queue, computed from the journal's events in order."""
+"""The progress of each group in each queue, computed from the journal's events in order."""
 
 from collections.abc import Iterable
 from operator import attrgetter
@@ -21,7 +21,7 @@ ENDLESS = 1 << 62
 
 
 class Progress:
-    """One group in one queue: what happened to each offset, and the first that is still open."""
+    """The progress of one group in one queue: the outcome of each offset, and the first offset that is still open."""
 
     def __init__(self, group: GroupShape, queue: MessageQueue, holds: Inventory | None) -> None:
         self._group = group
@@ -34,12 +34,15 @@ class Progress:
         self.done: dict[int, str] = {}
 
     def handle(self, offset: int, how: str) -> None:
-        """A skipped offset stays skipped: a later success belongs to a message that no longer exists."""
+        """Record the outcome of an offset.
+
+        A skipped offset stays skipped: a later success belongs to a message that no longer exists.
+        """
         if self.done.get(offset) not in (SUCCESS, SKIPPED):
             self.done[offset] = how
 
     def skip_to(self, offset: int) -> None:
-        """Offsets below are no longer open for the group."""
+        """Mark all offsets below `offset` as no longer open for the group."""
         self._skipped_to = max(self._skipped_to, offset)
 
     def how(self, offset: int) -> str | None:
@@ -47,12 +50,12 @@ class Progress:
         return self.done.get(offset, None if promised else SKIPPED)
 
     def is_visible(self, offset: int) -> bool:
-        """Return whether the group subscribes to the message; unknown offsets count as subscribed."""
+        """Return True if the group subscribes to the message at the offset, or if the message is unknown."""
         stored = self.holds.messages.get((self._queue, offset)) if self.holds is not None else None
         return stored is None or wants(self._group, self._queue.topic, stored.tags)
 
     def first_open(self, beside: frozenset[int] = frozenset()) -> int:
-        """The smallest open offset; those in `beside` count as done."""
+        """Return the smallest open offset.  Offsets in `beside` count as done."""
         at = self._open = self._passed(self._open, frozenset())
         return self._passed(at, beside) if beside else at
 
@@ -64,7 +67,7 @@ class Progress:
 
 
 class Book:
-    """Progress of all clustering groups, updated by `take` in journal order."""
+    """The progress of all clustering groups, updated by `take` in journal order."""
 
     def __init__(self, observed: Observed) -> None:
         self._groups = {group.name: group for group in observed.setup.counting}
@@ -100,13 +103,16 @@ class Book:
         return holds[0] if holds else None
 
     def _unpromised_from(self, queue: MessageQueue) -> int:
-        """The offset where a power cut left the queue's master with less than its slave."""
+        """Return the offset from which the queue's master has lost messages that its slave may still have.
+
+        From there on, a member that reads from the slave may miss messages.
+        """
         loss = self._diverging.get(queue.broker)
         ends = loss.after.ends.get(queue) if loss is not None else None
         return ENDLESS if loss is None else ends.high if ends is not None else 0
 
     def take(self, entry: Entry) -> None:
-        """Record what this event says was done, and the acknowledgements before it."""
+        """Record the outcomes that an event reports, and the acknowledgements and power cuts before it."""
         while self._retries and self._retries[0].at_ms <= entry.at_ms:
             self._sent_to_retry_topic(self._retries.pop(0))
         while self._losses and self._losses[0].at_ms <= entry.at_ms:
@@ -144,7 +150,7 @@ class Book:
                 page.handle(offset, how)
 
     def _sent_to_retry_topic(self, ack: Ack) -> None:
-        """The second way to retry a message: a normal send, visible only on the wire (spec client-behaviour 8)."""
+        """Record a retry by a normal send, which is visible only on the wire (spec client-behaviour 8)."""
         group = ack.queue.topic.removeprefix("%RETRY%")
         for queue, offset in self._by_key.get(ack.unique_key, ()):
             page = self.page(group, queue)
@@ -152,10 +158,11 @@ class Book:
                 page.handle(offset, SENT_BACK)
 
     def _given_back(self, loss: PowerLoss) -> None:
-        """Offsets lost in a power cut are assigned again, and consumers that had pulled them continue behind them.
+        """Record a power cut.
 
-        RocketMQ's consumers count offsets, not messages; an offset above the queue's end is corrected only while it is
-        above (spec broker-behaviour 3.2, OFFSET_OVERFLOW_BADLY).
+        The broker assigns lost offsets again, and consumers that had pulled them continue after them.  RocketMQ's
+        consumers count offsets, not messages; an offset above the queue's end is corrected only while it is above
+        (spec broker-behaviour 3.2, OFFSET_OVERFLOW_BADLY).
         """
         if loss.node in self._diverged:
             self._diverging.setdefault(loss.node, loss)

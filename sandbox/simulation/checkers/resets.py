@@ -1,4 +1,4 @@
-"""A reset without faults around it reaches its target."""
+"""The invariant that a reset without faults around it reaches its target."""
 
 from sandbox.journal.events import Entry, MessagesConsumed, OffsetCommitted, OffsetsReset
 from sandbox.message.queue import MessageQueue
@@ -10,7 +10,10 @@ CARRIED_OUT_MS = 45_000  # 10 s of waiting at each member, one rebalance, one ro
 
 
 def check_resets(observed: Observed) -> list[Violation]:
-    """Backward: the group gets every message again.  Forward: it continues from there (spec client-behaviour 9)."""
+    """Return violations by resets that were executed without faults around them.
+
+    Backward: the group gets every message again.  Forward: it continues from there (spec client-behaviour 9).
+    """
     violations: list[Violation] = []
     for step in observed.played:
         if step.kind == "calm reset":

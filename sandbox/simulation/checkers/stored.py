@@ -1,4 +1,4 @@
-"""Acknowledged messages are stored, as durably as the flush mode guarantees."""
+"""The invariant that acknowledged messages are stored, as durably as the flush mode guarantees."""
 
 from sandbox.journal.events import UnflushedLost
 from sandbox.simulation.observed import Ack, Inventory, Observed, PowerLoss
@@ -8,7 +8,10 @@ SEND_OK = 0
 
 
 def check_stored(observed: Observed) -> list[Violation]:
-    """Every answer that confirmed a message, and every power cut (spec broker-behaviour 2 and 11, store-format 7)."""
+    """Return violations by acknowledged messages that are missing, and by power cuts that lost too much.
+
+    Source: spec broker-behaviour 2 and 11, store-format 7.
+    """
     violations = [
         violation
         for loss in observed.losses
@@ -38,7 +41,10 @@ def check_stored(observed: Observed) -> list[Violation]:
 
 
 def _cut_too_deep(observed: Observed, loss: PowerLoss) -> list[Violation]:
-    """Flushed bytes survive a power cut, and with SYNC_FLUSH a message with SEND_OK was flushed."""
+    """Return a violation for each message that the power cut lost although it was flushed.
+
+    Flushed bytes survive a power cut, and with SYNC_FLUSH a message with SEND_OK was flushed.
+    """
     violations = [
         Violation(
             "stored",
@@ -67,7 +73,10 @@ def _cut_too_deep(observed: Observed, loss: PowerLoss) -> list[Violation]:
 
 
 def _check_report(observed: Observed, loss: PowerLoss) -> list[Violation]:
-    """`UnflushedLost` lists exactly the messages missing at the next start, and counts those that got SEND_OK."""
+    """Return violations by the `UnflushedLost` of a power cut.
+
+    The event must list exactly the messages missing at the next start, and count those that got SEND_OK.
+    """
     reported = next(
         (
             entry.event
@@ -100,10 +109,11 @@ def _check_report(observed: Observed, loss: PowerLoss) -> list[Violation]:
 
 
 def _not_replicated(observed: Observed) -> list[Violation]:
-    """SYNC_MASTER and SEND_OK: a slave has it too (spec broker-behaviour 12).
+    """Return a violation for each message with SEND_OK from a SYNC_MASTER that no slave has.
 
-    Checked when the master loses power, and at the end.  Not after a slave lost its own page cache, from which it had
-    acknowledged, and not for a slave that has more than its master (see `Observed.diverged`).
+    Source: spec broker-behaviour 12.  Checked when the master loses power, and at the end.  Not checked after a
+    slave lost its own page cache, from which it had acknowledged, nor for a slave that has more than its master (see
+    `Observed.diverged`).
     """
     diverged = observed.diverged()
     if observed.setup.replication != "SYNC_MASTER":
@@ -140,10 +150,10 @@ def _not_replicated(observed: Observed) -> list[Violation]:
 
 
 def _holds(inventory: Inventory, ack: Ack) -> bool:
-    """Return whether the message is where the answer reported it.
+    """Return True if the message is where the answer reported it.
 
-    A delayed or half message has its offset in the queue where it waits, beside the queue it was sent to.  Retention
-    may have deleted it, with its position in the log: that counts as stored.
+    A delayed or half message has its offset in the queue where it waits, beside the queue it was sent to.  A message
+    that retention has deleted from the log counts as stored.
     """
     if ack.physical_offset < inventory.log_begins:
         return True

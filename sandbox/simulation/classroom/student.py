@@ -1,4 +1,4 @@
-"""One simulated student: actions in one sandbox, drawn from a seed."""
+"""A simulated student: actions in one sandbox, drawn from a seed."""
 
 from collections.abc import Callable
 from heapq import heappop, heappush
@@ -20,16 +20,19 @@ TAGS = ("paid", "late", "")
 
 
 class Todo(NamedTuple):
-    """An action at a time; `number` orders actions of equal time."""
+    """An action planned for a time; `number` orders actions of equal time."""
 
     at_s: float
     number: int
     action: str
-    fields: dict[str, Any]
+    fields: dict[str, object]
 
 
 class Student:
-    """`play` runs for some seconds; `done` counts the actions executed."""
+    """A simulated student in one sandbox.
+
+    `play` executes actions for some seconds; `done` counts those executed.
+    """
 
     def __init__(self, world: World, chance: Chance) -> None:
         self._world = world
@@ -65,7 +68,7 @@ class Student:
             self._world.run(at_s - self._now_s)
             self._now_s = at_s
 
-    def _act(self, action: str, fields: dict[str, Any]) -> None:
+    def _act(self, action: str, fields: dict[str, object]) -> None:
         try:
             self._world.act(action, **fields)
             self.done += 1
@@ -86,7 +89,7 @@ class Student:
         group = self.group()
         return str(self._chance.choice(group["members"])["actor"]) if group is not None else None
 
-    def broker(self) -> dict[str, Any]:
+    def broker(self) -> dict[str, object]:
         broker = self._chance.choice(self._world.snapshot()["brokers"])
         return {"broker": broker["broker"], "broker_id": broker["broker_id"]}
 
@@ -142,7 +145,7 @@ def _reset(student: Student) -> None:
     group = student.group()
     if group is None or not group["subscription"]:
         return
-    wish: dict[str, Any] = student.pick(
+    wish: dict[str, object] = student.pick(
         {"target": "earliest"},
         {"target": "latest"},
         {"target": "shift", "value": -1 - student.below(60)},

@@ -1,4 +1,4 @@
-/* What a screen reader hears: judged events only, one every five seconds at most, three waiting at most. */
+/* Announcements for screen readers: only events with a judgement, at most one every 5 s, at most three pending. */
 import { $ } from "./dom.js";
 
 const GAP_MS = 5000, WAITING = 3;

@@ -1,11 +1,11 @@
-/* Doing things: buttons and small dialogs post an action by htmx. The answer is an event number; the button shows it until
+/* Actions: buttons and small dialogs post an action by htmx. The response is an event number; the button shows it until
    the stream has passed it. A refusal is a sentence beside the control, and focus moves there. */
 import { $, $$, around, el } from "./dom.js";
 import { number } from "./format.js";
 import { later } from "./later.js";
 import { t } from "./words.js";
 
-const PASSING_MS = 10000; // how long a refusal stands that was for the moment only: too fast, too busy, no answer
+const PASSING_MS = 10000; // display time of a temporary refusal: too fast, too busy, no response
 const sent = new Map(); // seq → button
 /** @type {import("./clock.js").SandboxClock | null} */
 let clock = null; // the sandbox's
@@ -37,10 +37,10 @@ export function setUpActions({ root, can, time = null }) {
   return { act: (values, near) => post(url, values, near), can: (verb) => can.includes(verb) };
 }
 
-/** Asked for by a person: where the page itself asks again, the bar over it says that the connection is lost. */
+/** True for a request by a person. Requests that the page repeats itself are covered by the connection bar. */
 const isWanted = ({ verb, triggeringEvent }) => verb !== "get" || Boolean(triggeringEvent?.isTrusted);
 
-/** A card's button: the verb is on it, the actor on its card. */
+/** A card's button: the button has the verb, its card the actor. */
 function actOn(button, url) {
   const card = button.closest("[data-actor]"), actor = card?.dataset.actor;
   if (["slow", "change"].includes(button.dataset.act)) openAsk(button.dataset.act, button, actor);
@@ -49,7 +49,7 @@ function actOn(button, url) {
   else post(url, { action: button.dataset.act, actor }, button);
 }
 
-/** Sends these values and nothing else: htmx would add the fields of the form `near` stands in. */
+/** Send only these values: htmx would add the fields of the form around `near`. */
 export function post(url, values, near) {
   near.setAttribute("hx-params", Object.keys(values).join(","));
   const slot = near.closest(".cons[data-client], .adds, form, section")?.querySelector(".answer") ?? near.parentElement?.querySelector(".answer");
@@ -57,7 +57,7 @@ export function post(url, values, near) {
   return htmx.ajax("POST", url, { source: near, values, target: slot ?? "#toasts", swap: "innerHTML" }).catch(() => {}); // htmx:sendError has said it
 }
 
-/** Dialogs are no part of the first view, and neither is what opens them. */
+/** Load dialogs and their opener after the first view. */
 export async function openAsk(name, opener = null, actor = null) {
   const failed = () => unanswered(opener ?? document.body), dialogs = await later(() => import("./ask_dialog.js"), failed);
   if (dialogs && !(await dialogs.openDialog(name, { actor, clock }))) failed();
@@ -80,14 +80,14 @@ function settle(seq) {
   sent.delete(seq);
 }
 
-/** The stream has reached this event: waiting buttons up to it are answered. */
+/** Confirm the waiting buttons up to this event, which the stream has reached. */
 export function reached(seq) {
   for (const mark of sent.keys()) if (BigInt(mark) <= BigInt(seq)) settle(mark);
 }
 
 export const unanswered = (near) => refuse(near, t("act.failed"), "503");
 
-/** The server is there again: nobody need read that it was not. */
+/** Remove the notice of a lost connection once the server answers again. */
 export function answered() {
   for (const said of $$('.refusal[data-status="503"]')) said.remove();
 }

@@ -1,6 +1,6 @@
-/* Cards of the Board: where members of a group subscribe differently, each says what it asks for, too; and whether another
+/* Cards of the Board: members whose subscriptions differ show their own subscription; a mark shows that another
    connection has its client id. */
-import { Cards } from "./cards.js";
+import { Cards } from "./consumer_cards.js";
 import { sameIdText, wordsText } from "./member_words.js";
 
 export class BoardCards extends Cards {

@@ -1,5 +1,5 @@
-/* The sandbox's clock between two frames: a moment, the rate, and how long ago we heard it. Rings and ages run on it,
-   so nothing travels while they shrink. When nothing is heard any more it holds still rather than guess. */
+/* The sandbox's clock between two frames: a moment, the rate, and the age of the last frame. Rings and ages run on it,
+   so nothing travels while they shrink. Without frames it stops. */
 
 export class SandboxClock {
   #at = 0;
@@ -16,7 +16,7 @@ export class SandboxClock {
 
   /**
    * A frame's moment. Small differences are network jitter and are eased in, large ones are news. Channels are read one
-   * after the other: what was read before the newest event heard of says nothing of the clock any more.
+   * after the other: a reading older than the newest received event does not change the clock.
    * @param {number} at_ms
    * @param {number} [rate]
    * @param {string | null} [seq]

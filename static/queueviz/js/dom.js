@@ -1,4 +1,4 @@
-/* Writing only what changed. Each node remembers what it was last given; an equal value costs one comparison. */
+/* DOM writes of changed values only. Each node stores its last value; an equal value costs one comparison. */
 
 /** @type {WeakMap<Node, Record<string, unknown>>} */
 const kept = new WeakMap();

@@ -1,4 +1,4 @@
-/* Queues whose master is down: who reads them, and of when their lag is. Twin of queueviz/boards/down.py.
+/* Queues whose master is down: their readers and the time of their lag. Twin of queueviz/boards/down_queue_texts.py.
    Who reads those of a silent broker of a real cluster is unknown: no words. */
 import { clock, number } from "./format.js";
 import { parts } from "./names.js";
@@ -7,19 +7,19 @@ import { t } from "./words.js";
 export const asOf = (down) => t("row.as_of", { at: clock(down.known_at_ms, 0, { millis: false }) });
 export const downText = ({ down }) => (down?.reads ? t(`down.${down.reads}`) : "");
 
-/** With its moment, for those who do not see it beside the strip. */
+/** The lag with its time, for text without a strip beside it. */
 export const downSaid = (row) => (downText(row) ? `${downText(row)}, ${asOf(row.down)}` : "");
 
-/** Of an orderly group's queue, in few words. */
+/** A short state of an orderly group's queue. */
 export const downWait = ({ down }) => (down?.reads ? t("down.wait", { lag: number(down.lag) }) : "");
 
-/** Each thing that is to be said of a broker, once. */
+/** The sentences of each broker, without duplicates. */
 export const downLines = (queues) => [...new Set(marked(queues).map(([key, row]) => `${parts(key).broker}: ${downSaid(row)}`))].sort();
 
 export const knownText = (known) =>
   known?.lag_last_known === undefined || known.queues_known === known.queues_all ? "" : t("down.known", { n: number(known.queues_known), all: number(known.queues_all)});
 
-/** Of an orderly group, what stands still and what was lost, for each master that is down. */
+/** For each master that is down, the stopped queues and lost locks of an orderly group. */
 export function downBrokers(queues) {
   const lags = new Map();
   for (const [key, row] of marked(queues)) {

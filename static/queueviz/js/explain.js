@@ -1,5 +1,5 @@
-/* What explains itself: pointed at, focused or tapped, its words stand beside it. The same words are its description for
-   who listens; Escape puts them away. Fetched when something is first focused or asks for them: no part of the first view. */
+/* Explanations: on hover, focus or tap, a text appears beside the element. The same text is its description for
+   screen readers; Escape hides it. Loaded at the first use, not with the first view. */
 import { $, attr, el, hide } from "./dom.js";
 
 /** `first`: what was pointed at, focused or tapped before this was loaded. */

@@ -1,5 +1,5 @@
-/* A group's lag and flow: how much of it waits in the retry topic, and what is handed out beside what is consumed.
-   Twin of queueviz/boards/flow.py. */
+/* A group's lag and flow: the part in the retry topic, and delivered beside consumed messages.
+   Twin of queueviz/boards/lag_texts.py. */
 import { number, rate } from "./format.js";
 import { t } from "./words.js";
 

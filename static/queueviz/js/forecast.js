@@ -1,4 +1,4 @@
-/* What would move if a member came or went: asked of the real strategy before anything is clicked. */
+/* Forecast of queue moves if a member joins or leaves, computed by the real strategy before the click. */
 import { $, text } from "./dom.js";
 import { t } from "./words.js";
 
@@ -39,7 +39,7 @@ export class Forecast {
     if (now === this.#basis) return;
     this.#basis = now;
     clearTimeout(this.#timer);
-    if (header?.model === "BROADCASTING") return; // everybody reads everything: nothing moves
+    if (header?.model === "BROADCASTING") return; // every member reads every queue: no queue moves
     this.#timer = setTimeout(async () => {
       const plan = await this.#ask({ add: 1 });
       if (now !== this.#basis) return; // it is asked again

@@ -1,4 +1,4 @@
-/* Numbers as the house writes them: thin spaces from four digits, true minus, units apart, an en dash for unknown.
+/* Number formats: thin spaces from four digits, true minus, a space before units, an en dash for unknown.
    queueviz/templatetags/formats.py writes the same; tests/drawings/formats.json compares them. */
 
 const THIN = "\u2009";

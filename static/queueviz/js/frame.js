@@ -1,11 +1,11 @@
-/* When things are painted: once per animation frame whatever arrived, and ten times a second what only time changes. */
+/* The paint schedule: all updates once per animation frame; values that depend on time ten times a second. */
 
 const TICK_MS = 100;
 
 export class Painter {
   frozen = false;
   missed = 0;
-  cost_ms = 0; // script time of the last painted frame, for the tests and the curious
+  cost_ms = 0; // script time of the last painted frame, for tests
   #dirty = new Map();
   #ticks = [];
   #last = 0;

@@ -1,4 +1,4 @@
-/* What the teacher does to all sandboxes at once: the form of a broadcast, freezing, healing, taking control of one. */
+/* The teacher's actions on all sandboxes: the broadcast form, freezing, healing, and taking control of one. */
 import { refuse } from "./ask.js";
 import { $, attr, hide, text } from "./dom.js";
 import { number } from "./format.js";
@@ -36,7 +36,7 @@ export class Broadcast {
     if (one) this.#send(this.page.rows()[one]?.acts ? "give_back" : "take_over", [one]);
   }
 
-  /** What a broadcast would reach: sandboxes, not students. */
+  /** The number of sandboxes, not of students, that a broadcast reaches. */
   paint() {
     const scope = this.#scope(), rows = Object.entries(this.page.rows()).filter(([key]) => !scope.length || scope.includes(key)).map(([, row]) => row);
     const begun = rows.filter((row) => row.slug), n = begun.filter((row) => row.shown).length, asleep = begun.length - n;
@@ -83,9 +83,9 @@ export class Broadcast {
 
   #countDown(s) {
     if (!s) return 0;
-    const until = performance.now() + s * 1000, tell = () => text($("#broadcast-answer"), t("grid.in", { s: Math.max(0, Math.ceil((until - performance.now()) / 1000)) }));
-    tell();
-    return setInterval(tell, 500);
+    const until = performance.now() + s * 1000, show = () => text($("#broadcast-answer"), t("grid.in", { s: Math.max(0, Math.ceil((until - performance.now()) / 1000)) }));
+    show();
+    return setInterval(show, 500);
   }
 
   #report({ kind, done, asleep, refused, late_ms }) {

@@ -1,4 +1,4 @@
-/* Tiles of a course's grid: kept in place, written only where something changed. A tile never moves by itself. */
+/* Tiles of a course's grid: kept in place, written only where something changed. Tiles move only on request. */
 import { $$, attr, el, svg, text } from "./dom.js";
 import { duration } from "./format.js";
 import { t } from "./words.js";
@@ -19,7 +19,7 @@ export const glyph = (state) => {
   return drawn;
 };
 
-/** How far behind all its queues are; null where one is not known. */
+/** The sum of its queues' lags; null if one is unknown. */
 export const behind = (row) => row.strips.reduce((sum, strip) => (sum === null || strip.startsWith("-") ? null : sum + Number(strip.split("/")[0])), 0);
 
 /** The state, and since when in the words of the house. @param {any} row @param {number} now_ms */

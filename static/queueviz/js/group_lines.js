@@ -1,4 +1,4 @@
-/* One group of the Groups page: each cell as it is written, and what it is sorted by. Twin of queueviz/boards/groups.py. */
+/* One group of the Groups page: the text and the sort key of each cell. Twin of queueviz/boards/groups.py. */
 import { knownText } from "./down.js";
 import { duration, number, rate } from "./format.js";
 import { differText, groupWords } from "./member_words.js";
@@ -21,7 +21,7 @@ export function oldest(row, now) {
 
 const stateWord = (row) => t(`group.${row.state}`, { n: number(row.queues_known), all: number(row.queues_all) });
 
-/** What stands in a row, by the name of its cell. */
+/** The texts of a row, by the name of the cell. */
 export function cells(row, now) {
   return {
     word: stateWord(row), topics: row.topics.join(", "),

@@ -1,4 +1,4 @@
-/* Above 64 queues: a cell per queue, as warm as it is far behind, and strips for the twelve worst only. Fetched when needed. */
+/* Above 64 queues: a cell per queue, coloured by its lag, and strips for the twelve worst only. Loaded when needed. */
 import { attr, cls, el, text } from "./dom.js";
 import { brief, number } from "./format.js";
 import { inOrder } from "./names.js";
@@ -24,7 +24,7 @@ export class HeatMap {
     box.before(el("div", { role: "row" }, this.root));
   }
 
-  /** The queues whose strips are shown: the worst, chosen anew every five seconds, and the one somebody selected. */
+  /** The queues whose strips are shown: the worst ones, chosen again every 5 s, and the selected one. */
   pick(queues, selected, now) {
     if (now - this.#chosen_at >= CALM_MS || !this.#worst.every((key) => key in queues)) {
       this.#chosen_at = now;

@@ -1,5 +1,5 @@
-/* One lag value per queue and second of the sandbox's clock. What no page watched is asked of the sandbox, which keeps five
-   minutes; of a real cluster it stays unknown, and a reload of the tab keeps the rest. */
+/* One lag value per queue and second of the sandbox's clock. The page requests missing seconds from the sandbox, which keeps five
+   minutes; for a real cluster they stay unknown, and a reload of the tab keeps the rest. */
 
 const KEEP = 600;
 
@@ -22,7 +22,7 @@ export class History {
 
   /**
    * @param {string} key
-   * @param {(() => Promise<any>) | null} [recent] asks for {second, queues: {name: values}}, null where nobody keeps them
+   * @param {(() => Promise<any>) | null} [recent] asks for {second, queues: {name: values}}; null without stored values
    */
   constructor(key, recent = null) {
     this.#key = `queueviz:${key}`;
@@ -40,7 +40,7 @@ export class History {
     this.fill();
   }
 
-  /** What the sandbox has kept, up to its last second; what was noted since stays behind it. */
+  /** Insert the sandbox's stored values up to its last second before the values noted since then. */
   async fill() {
     if (!this.#recent || this.#asking) return;
     this.#asking = true;

@@ -1,4 +1,4 @@
-/* What changed between two events that are marked in the journal: the server's list as a table, and what it cannot know. */
+/* Changes between two marked events of the journal: the server's list as a table, and its gaps. */
 import { $, attr, el, hide, text } from "./dom.js";
 import { number, UNKNOWN } from "./format.js";
 import { t } from "./words.js";
@@ -44,7 +44,7 @@ export class Diff {
     else this.#show(found.rows, this.#known(found), t("journal.diff_title", { from: number(found.from), to: number(found.to) }));
   }
 
-  /** What the list leaves open: between keyframes only what events carry is known. */
+  /** The gaps of the list: between keyframes, only values of events are known. */
   #known({ rows, keyframes: [before, after] }) {
     const open = before === after ? t("journal.diff_same", { seq: number(before) }) : t("journal.diff_between", { from: number(before), to: number(after) });
     const count = rows.length > MOST_ROWS ? t("journal.diff_more", { n: number(MOST_ROWS), all: number(rows.length) }) : rows.length ? "" : t("journal.diff_none");

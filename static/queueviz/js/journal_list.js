@@ -1,4 +1,4 @@
-/* The newest facts as sentences.  What arrives and what is looked up later may overlap: a row is known by its number. */
+/* The newest facts as sentences.  Live rows and rows loaded later may overlap: numbers identify them. */
 import { el } from "./dom.js";
 import { number } from "./format.js";
 import { factText, sentence, t } from "./words.js";
@@ -47,7 +47,7 @@ export class JournalList {
     return el("li", {}, el("span", { class: "seq num" }, number(row.seq).replace("#", "")), el("span", { class: `k k-${tone(row, known)}`, title: row.type }, known.word), said);
   }
 
-  /** Links to the messages a fact is about, run by run, and to what brought it about. */
+  /** Links to the messages of a fact, run by run, and to its cause. */
   #places({ messages, cause }) {
     const root = location.pathname.split("/", 3).join("/");
     const runs = messages.flatMap(([key, found]) => found.map(([first, last]) => [...key.split("/"), first, last]));
@@ -62,6 +62,6 @@ export class JournalList {
   }
 }
 
-/** As `is_step` in `sandbox/cluster/event_filter.py`: steps of something another fact tells. */
+/** Same as `is_step` in `sandbox/journal/event_filter.py`: steps of an operation that another fact reports. */
 export const isStep = (row) => Boolean(factText(row).quiet || (row.type === "QueueLocked" && row.how === "renewed") || (row.type === "QueuesAssigned" && (row.topic.startsWith("%RETRY%") || !(row.added?.length || row.dropped?.length))));
 const tone = (row, known) => (row.type === "MemberStateChanged" && row.state === "running" ? "ok" : known.tone);

@@ -1,9 +1,9 @@
-/* A journal list without an end: it grows as somebody pages back, and nothing moves under a reader. */
+/* A journal list that grows while the user pages back; visible rows do not move. */
 import { el } from "./dom.js";
 import { clock, number } from "./format.js";
 import { JournalList } from "./journal_list.js";
 
-const KEEP = 2000; // of what arrives, unless somebody asked for more; the oldest go
+const KEEP = 2000; // new rows to keep, unless the user loaded more; the oldest are removed
 
 export class LongJournal extends JournalList {
   /** `more(row)`: the last cells of a line. */
@@ -26,7 +26,7 @@ export class LongJournal extends JournalList {
     return this.growing ? rows : rows.slice(-Math.max(this.keep, this.rows.length));
   }
 
-  /** What somebody asked for. */
+  /** Rows that the user loaded. */
   grow(rows) {
     this.growing = true;
     this.add(rows);

@@ -1,4 +1,4 @@
-/* An answer stays in this browser until the server has said what became of it: over a lost line, a reload, in another tab.
+/* An answer stays in this browser until the server confirms or refuses it: after a lost connection, a reload, in another tab.
    It is sent again with its key, by which the server knows it, so it counts once however often it arrives. */
 import { $ } from "./dom.js";
 
@@ -39,7 +39,7 @@ export class KeptAnswer {
     this.#store(JSON.stringify(this.#memory));
   }
 
-  /** Whether a panel came back for this answer: it was received, or refused with a reason. */
+  /** True if the server returned a panel for this answer: received, or refused with a reason. */
   settle({ xhr, requestConfig }, isPanel) {
     if (requestConfig.parameters.action !== "AnswerStep") return;
     this.#sending = false;
@@ -56,7 +56,7 @@ export class KeptAnswer {
     return this.troubled && !this.#sending && performance.now() >= this.#next;
   }
 
-  /** The line is good again: there is nothing to wait for. */
+  /** The connection is back: stop waiting. */
   hurry() {
     this.#wait_ms = RETRY_MS[0];
     this.#next = 0;

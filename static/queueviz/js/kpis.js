@@ -46,7 +46,7 @@ export class Kpis {
   }
 }
 
-/** What "redelivered on crash" rests on, while a master is down. Twin of `risk_text` in queueviz/boards/down.py. */
+/** What "redelivered on crash" rests on, while a master is down. Twin of `risk_text` in queueviz/boards/down_queue_texts.py. */
 const riskText = (header) => (header.redelivered_notes ?? []).map((note) => t(`down.risk_${note}`)).join("; ");
 const isPartly = (header) => header.queues_known < header.queues_all;
 const STRATEGY = { AVG: "strategy.AVG", AVG_BY_CIRCLE: "strategy.AVG_BY_CIRCLE", CONSISTENT_HASH: "strategy.CONSISTENT_HASH" };

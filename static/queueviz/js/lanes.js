@@ -34,7 +34,7 @@ export class Lanes {
     for (const scroller of board.querySelectorAll(".queues, .consumers")) scroller.addEventListener("scroll", again, { passive: true });
   }
 
-  /** Where rows and cards are now. The only place that asks the browser for sizes. */
+  /** Positions of rows and cards: the only code that reads sizes from the browser. */
   layout() {
     if (getComputedStyle(this.root).display === "none") return;
     const board = this.board.getBoundingClientRect();
@@ -99,7 +99,7 @@ export class Lanes {
     attr(lane.path, "d", curve?.d ?? null);
     attr(lane.dots, "d", flows ? curve.d : null);
     for (const node of [lane.path, lane.dots, lane.port]) oneOf(node, "me-", me);
-    cls(lane.path, "again", (member?.letter ?? "A").charCodeAt(0) - 65 > 5); // colours repeat after six, dashes tell the rounds apart
+    cls(lane.path, "again", (member?.letter ?? "A").charCodeAt(0) - 65 > 5); // colours repeat after six; dashes mark the second round
     cls(lane.path, "beyond", Boolean(curve?.beyond));
     for (const name of ["off", "denied", "torn"]) cls(lane.path, name, state === name);
     cls(lane.port, "hollow", state !== "on");
@@ -126,7 +126,7 @@ export class Lanes {
     } else lane.flow.updatePlaybackRate(speed);
   }
 
-  /** Nothing moves while nothing is heard, or while the world stands still. */
+  /** Stop the dots without a connection or while the clock is stopped. */
   hold(still) {
     if (still === this.still) return;
     this.still = still;

@@ -1,4 +1,4 @@
-/* Modules that are not part of a page's first view: loaded when they are first needed. Where the server is away just then,
+/* Modules that are not part of a page's first view: loaded at their first use. If the server is offline then,
    that is no error of the page, and the next press tries again: Chromium keeps no load that failed. */
 
 /**

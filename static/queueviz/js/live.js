@@ -1,5 +1,5 @@
-/* One socket per tab. Channels are read-only pictures of the engine: a snapshot, then deltas counted by `n`. A frame out
-   of count or of another epoch is thrown away and the channel asked for again; old frames are worth nothing. */
+/* One socket per tab. Channels are read-only views of the engine: a snapshot, then deltas counted by `n`. A frame out
+   of sequence or of another epoch is discarded and the channel requested again. */
 import { merge } from "./merge.js";
 
 const PROTOCOL = "queueviz.live.1";
@@ -75,7 +75,7 @@ export class Live extends EventTarget {
     return channel;
   }
 
-  /** Follow only while the element can be seen; leaving waits five seconds, so scrolling past costs nothing. */
+  /** Follow only while the element is visible; unfollow after 5 s, so that scrolling past costs nothing. */
   followVisible(element, name, handlers, options) {
     const channel = this.follow(name, handlers, options);
     let leaving = null;
@@ -93,13 +93,13 @@ export class Live extends EventTarget {
     return channel;
   }
 
-  /** Only frames somebody saw are acknowledged: this is the back-pressure. */
+  /** Acknowledge only painted frames: this is the back-pressure. */
   painted(channel) {
     channel.painted = channel.n;
     this.#frames++;
   }
 
-  /** The page shows a sandbox as it was when it ran last. */
+  /** The page shows the last state of a stopped sandbox. */
   shownOld() {
     this.#isOld = true;
   }
@@ -109,7 +109,7 @@ export class Live extends EventTarget {
     this.connect();
   }
 
-  /** Nothing is followed any more; `connect` begins anew. */
+  /** Unfollow everything; `connect` starts again. */
   close() {
     clearTimeout(this.#retry);
     this.channels.clear();
@@ -118,7 +118,7 @@ export class Live extends EventTarget {
     socket?.close();
   }
 
-  /** What ended may be there again: the sandbox has woken. */
+  /** Ended channels may exist again: the sandbox has been opened. */
   again() {
     for (const channel of this.channels.values()) if (channel.ended) this.#ask(channel);
     this.dispatchEvent(new Event("woken"));
@@ -224,13 +224,13 @@ export class Live extends EventTarget {
     return this.status === "connected" && this.#pictures.some((channel) => channel.n !== null && !channel.ended);
   }
 
-  /** Why nothing on the page moves any more: every picture of it has ended. */
+  /** The reason if every channel of the page has ended. */
   get ended() {
     const pictures = this.#pictures;
     return pictures.length && pictures.every((channel) => channel.ended) ? pictures[0].ended : null;
   }
 
-  /** What a person should be told: the socket's status, `opening` (what is shown is from before), `asleep`, or `ended`. */
+  /** The status to display: the socket's status, `opening` (the page shows old data), `asleep` or `ended`. */
   get state() {
     if (this.status !== "connected") return this.status;
     if (this.ended) return this.ended === "asleep" ? "asleep" : "ended";

@@ -1,4 +1,4 @@
-/* Rows that move: [data-row] shows one object of the channel, [data-list] one row per key from a template; [data-f] is a
+/* Live rows: [data-row] shows one object of the channel, [data-list] one row per key from a template; [data-f] is a
    field of the row and [data-as] how it is written. queueviz/boards/live_fields.py writes the same for the first paint. */
 import { $, $$, hide, text } from "./dom.js";
 import { bytes, clock as clockText, duration, number, UNKNOWN } from "./format.js";

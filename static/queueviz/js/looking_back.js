@@ -1,9 +1,9 @@
-/* The journal's past, asked for page by page: newest first, until there are enough rows, nothing is older, or somebody
-   has to say whether to look on. */
+/* Older journal rows, requested page by page: newest first, until there are enough rows, none is older, or the user
+   must confirm a longer search. */
 const MOST_REQUESTS = 32; // each looks at 4 MiB of the files at most
 
 /**
- * {rows, before, at_ms, first_seq}; `before` null: nothing older is left.  `heard` is told of each answer on the way.
+ * {rows, before, at_ms, first_seq}; `before` null: no older rows.  `heard` is called with each response.
  * @param {string} api
  * @param {Record<string, any>} filters
  * @param {{ signal?: AbortSignal, heard?: (found: any) => void }} [options]

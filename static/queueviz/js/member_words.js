@@ -1,4 +1,4 @@
-/* Members of one group that do not subscribe alike: on what they differ, and what each asks for.
+/* Members of one group that do not subscribe alike: the differing topics, and each member's subscription.
    Twin of queueviz/boards/member_words.py. */
 import { number } from "./format.js";
 import { t } from "./words.js";

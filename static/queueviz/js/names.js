@@ -15,7 +15,7 @@ export function inOrder(keys) {
   });
 }
 
-/** What tells the brokers apart, then the id; the id alone on one broker. */
+/** The distinct part of the broker's name and the queue id; only the id if there is one broker. */
 export function shortNames(keys) {
   const brokers = [...new Set([...keys].map((key) => parts(key).broker))].sort();
   let same = 0;

@@ -1,5 +1,5 @@
 /* Offsets travel as strings: they are 64-bit and JavaScript's numbers are not. Here they become BigInt, and the small
-   differences one can draw become numbers. null means nobody knows, and stays null. */
+   differences one can draw become numbers. null means unknown and stays null. */
 
 /** @param {string | null | undefined} text @returns {bigint | null} */
 export const offset = (text) => (text === null || text === undefined || text === "" ? null : BigInt(text));

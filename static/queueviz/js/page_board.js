@@ -158,7 +158,7 @@ function paintTape() {
   if (store) tape.update(store, { queue: rows.selected ?? inOrder(Object.keys(board?.queues ?? {}))[0], topic: config.topic });
 }
 
-/** The queue somebody should look at first: the one with the oldest message. */
+/** The most urgent queue: the one with the oldest message. */
 function worst(data) {
   const [key] = Object.entries(data.queues).sort((a, b) => (a[1].oldest_stored_ms ?? Infinity) - (b[1].oldest_stored_ms ?? Infinity))[0] ?? [null];
   return key;

@@ -7,7 +7,7 @@ import { t } from "./words.js";
 const page = startShell(), { clock, config, painter } = page;
 const fields = new Fields($("#main"), clock, { names: config.names, orders: { timers: config.timers } });
 const TONES = { running: "ok", crashed: "bad", hung: "bad", refused: "bad" };
-let told = "";
+let shown = "";
 
 if (config.channels.client) show(page, config.channels.client, paint);
 painter.every(() => fields.data && fields.tick());
@@ -17,7 +17,7 @@ function paint(data) {
   const pill = $("#state");
   for (const tone of ["ok", "bad", "plain"]) cls(pill, tone, tone === (TONES[data.client.state] ?? "plain"));
   hide($("#gone"), data.client.lives);
-  if ($("#process")) hide($("#process"), !data.client.lives); // nobody waits, nothing falls due
+  if ($("#process")) hide($("#process"), !data.client.lives); // no waits and no timers
   steps(data.steps ?? {});
   emptyOr("#waits", "#no-waits", !Object.keys(data.waits ?? {}).length);
   emptyOr("#pending", "#no-pending", !Object.keys(data.pending ?? {}).length);
@@ -26,11 +26,11 @@ function paint(data) {
   if (more) text(more, data.pending_more ? t("queue.and_more", { n: data.pending_more }) : "");
 }
 
-/** A process that starts or stops tells its steps one by one. */
+/** Show the steps of a starting or stopping process one by one. */
 function steps(rows) {
   const keys = Object.keys(rows);
-  if (String(keys) === told) return;
-  told = String(keys);
+  if (String(keys) === shown) return;
+  shown = String(keys);
   const phases = new Map();
   for (const row of Object.values(rows)) phases.set(`${row.group}/${row.phase}`, [...(phases.get(`${row.group}/${row.phase}`) ?? []), row]);
   if (!phases.size) return;

@@ -19,7 +19,7 @@ function paint(data) {
   emptyOr("#connections", "#no-connections", !Object.keys(data.connections ?? {}).length);
   emptyOr("#clients", "#no-clients", !Object.keys(data.clients ?? {}).length);
   hide($("#refused"), !Object.keys(data.refused ?? {}).length);
-  if (opened !== undefined && $("#port-state [data-f]").textContent !== opened) location.reload(); // somebody else opened or closed it
+  if (opened !== undefined && $("#port-state [data-f]").textContent !== opened) location.reload(); // another user opened or closed the port
 }
 
 const valueOf = (cell) => {

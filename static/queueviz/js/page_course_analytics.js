@@ -1,4 +1,4 @@
-/* What a class found hard: a bar a step, drawn by uPlot; the same numbers stand in the table below each drawing. */
+/* Difficulties of a class: one bar per step, drawn by uPlot; the table below each drawing has the same numbers. */
 import { $$, el, json } from "./dom.js";
 import { setUpKeys } from "./keys.js";
 import { setUpTheme } from "./theme.js";

@@ -1,5 +1,5 @@
 /* Frames: channel `wire/…` onto a table; a row opens its frame below, fields and bytes beside each other. The table holds
-   still while somebody points at it or moves in it, so that no row moves under the pointer. */
+   still under the pointer and the keyboard focus, so that no row moves away. */
 import { $, $$, around, attr, hide, text } from "./dom.js";
 import { FrameBytes } from "./frame_bytes.js";
 import { emptyOr, Fields } from "./live_fields.js";

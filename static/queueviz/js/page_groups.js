@@ -1,4 +1,4 @@
-/* Groups: channel `groups/…` onto a table that is sorted and searched here. Rows keep their places while somebody points
+/* Groups: channel `groups/…` onto a table that is sorted and searched here. Rows keep their places while the user points
    at them or has the focus there. */
 import { say } from "./announce.js";
 import { $, $$, attr, cls, hide, oneOf, text } from "./dom.js";

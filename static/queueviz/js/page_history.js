@@ -1,4 +1,4 @@
-/* History: what the job found in the journal, and behind its end what the Board's chart and this page have seen. */
+/* History: the job's results from the journal, then the values that the Board's chart and this page received. */
 import { $, $$, text } from "./dom.js";
 import { downLines, knownText } from "./down.js";
 import { History } from "./history.js";
@@ -72,7 +72,7 @@ function remembered(name) {
   return values.map((v, i) => [(last - (values.length - 1 - i)) * 1000, v]);
 }
 
-/** Where nobody looked between the end of the one and the beginning of the other, there is a gap. */
+/** Add a gap between the end of the one and the beginning of the other if no data exists there. */
 function joined(past, present) {
   const is_apart = past.length && present.length && present[0][0] - past.at(-1)[0] > 2000;
   return is_apart ? [...past, [past.at(-1)[0] + 1, null], ...present] : [...past, ...present];

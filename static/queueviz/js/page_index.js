@@ -92,7 +92,7 @@ collide?.addEventListener("click", async () => {
   sent.abort(); // a refusal stands beside the button, and nothing is walked
 });
 
-/** Once both are in the index; when the world stands still, that is later. */
+/** Wait until both are in the index; while the clock is stopped, that is later. */
 function walkCollision(entries) {
   if (!awaited || entries.filter(([, entry]) => entry.hash === awaited.hash).length < COLLIDING.length) return;
   form.elements.key.value = awaited.key;
@@ -108,7 +108,7 @@ keys?.addEventListener("click", ({ target }) => {
   form.requestSubmit();
 });
 
-/** They stay where they are while somebody is about to take one. */
+/** Keep the options in place while the user chooses one. */
 function offer(newest) {
   const row = newest.map(({ topic, key }) => `${topic}#${key}`).join(" ");
   if (!newest.length || keys.dataset.row === row || keys.matches(":hover, :focus-within")) return;

@@ -1,5 +1,5 @@
 /* The journal: newest facts first, filtered where they are kept, back to the first event; each can be linked to, each
-   names its cause.  With `?at=` it shows what lies around that event, flow and steps too, and stands still. */
+   names its cause.  With `?at=` it shows the events around that one, with flow and steps, and does not update. */
 import { $, attr, el, hide, json, text } from "./dom.js";
 import { clock, number } from "./format.js";
 import { Diff } from "./journal_diff.js";

@@ -1,5 +1,5 @@
 /* Locks: channel `locks/…` onto a matrix of rings. Arcs run on two timestamps; no frame travels while they shrink. */
-import { Cards } from "./cards.js";
+import { Cards } from "./consumer_cards.js";
 import { $, $$, attr, calm, cls, el, oneOf, text } from "./dom.js";
 import { downBrokers, downWait, knownText } from "./down.js";
 import { clock as clockText, duration } from "./format.js";

@@ -1,4 +1,4 @@
-/* An LMS that has registered itself hears that its frame or window can be closed. */
+/* Notify an LMS after its registration that its frame or window can be closed. */
 import { $ } from "./dom.js";
 import { setUpTheme } from "./theme.js";
 

@@ -1,5 +1,5 @@
 /* Messages: channel `messages/…` onto a table that holds still under the pointer, and searches whose answers come bit by
-   bit until they end or somebody stops them. */
+   bit until they end or the user stops them. */
 import { say } from "./announce.js";
 import { refuse } from "./ask.js";
 import { $, $$, around, attr, hide, text } from "./dom.js";

@@ -1,4 +1,4 @@
-/* Rebalance: channel `rebalance/…` onto queues, what members believe, and lanes between them; rounds and moves below. */
+/* Rebalance: channel `rebalance/…` onto queues, the members' assignments, and lanes between them; rounds and moves below. */
 import { say } from "./announce.js";
 import { $, $$, attr, cls, el, hide, oneOf, svg, text } from "./dom.js";
 import { clock as clockText, duration } from "./format.js";
@@ -29,8 +29,8 @@ function paint(data, jump) {
   if (lanes) lanes.moving = !jump;
   lanes?.paint(view, rows, cards);
   head();
-  const told = `${Object.keys(data.rounds ?? {})}|${JSON.stringify(data.moves ?? {})}`;
-  if (told !== history) below(told);
+  const past = `${Object.keys(data.rounds ?? {})}|${JSON.stringify(data.moves ?? {})}`;
+  if (past !== history) below(past);
   plan();
   tick();
 }
@@ -132,8 +132,8 @@ function tick() {
   }
 }
 
-function below(told) {
-  history = told;
+function below(past) {
+  history = past;
   if (!$("#waves")) return; // a real cluster keeps no history
   const waves = view.waves(), moves = view.moves();
   hide($("#no-waves"), waves.length > 0);

@@ -1,4 +1,4 @@
-/* A recipe link: its fragment goes into the form, which is sent at once; then what was done, in words. */
+/* A recipe link: its fragment goes into the form, which is sent at once; then the actions as sentences. */
 import { $ } from "./dom.js";
 import "./page_branch.js";
 

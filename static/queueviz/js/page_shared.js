@@ -1,4 +1,4 @@
-/* What a share link shows: the player over its recording, alone or in a page of another site. */
+/* The page of a share link: the player with its recording, alone or embedded in another site. */
 import { $, $$, around, el, hide, json, text } from "./dom.js";
 import { later } from "./later.js";
 import { opened } from "./player_trouble.js";

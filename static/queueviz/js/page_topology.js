@@ -1,5 +1,5 @@
 /* Topology: channel `topology/…` onto boxes, rings and lines. Rings run on timestamps; nothing travels while they shrink,
-   and a dash runs along a line only when something was heard on it. */
+   and a dash runs along a line only for a command on it. */
 import { $, $$, around, attr, cls, oneOf, text } from "./dom.js";
 import { bytes } from "./format.js";
 import { Fields } from "./live_fields.js";

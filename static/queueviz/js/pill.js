@@ -1,4 +1,4 @@
-/* The connection pill and the bar below the top bar: what we see, how old it is, when we try again. */
+/* The connection pill and the bar below the top bar: status, age of the data, time of the next attempt. */
 import { $, attr, el, hide, text } from "./dom.js";
 import { duration, number } from "./format.js";
 import { t } from "./words.js";
@@ -44,7 +44,7 @@ export class Pill {
     for (const control of document.querySelectorAll("[data-needs-live]")) attr(control, "aria-disabled", STILL.includes(status) ? "true" : null);
   }
 
-  /** The server's own banner over what stands still, with the button for who may press it. */
+  /** The server's banner over a stopped sandbox, with the button if the visitor may use it. */
   get #stillness() {
     return $("[data-still]", this.notice);
   }

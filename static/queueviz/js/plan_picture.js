@@ -1,4 +1,4 @@
-/* What a plan moves: members and queues now, lanes, members and queues then; and the ring of consistent hashing. One unit
+/* Moves of a plan: members and queues now, lanes, members and queues then; and the ring of consistent hashing. One unit
    is one CSS pixel at the drawing's own size. */
 import { $, svg } from "./dom.js";
 

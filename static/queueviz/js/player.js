@@ -1,5 +1,5 @@
-/* Plays a recording: the Board's own strips, lanes and cards, and a timeline under them. `part` says which of these are drawn. */
-import { Cards } from "./cards.js";
+/* Plays a recording: the Board's own strips, lanes and cards, and a timeline under them. `part` selects the drawn parts. */
+import { Cards } from "./consumer_cards.js";
 import { $, $$, around, attr, calm, el, hide, text } from "./dom.js";
 import { number } from "./format.js";
 import { Lanes } from "./lanes.js";
@@ -80,7 +80,7 @@ class Player {
     if (!this.#asked) await this.set(seq);
   }
 
-  /** Show an event. Of several asked for in a row the last one counts. */
+  /** Show an event; of several quick calls the last one counts. */
   set(seq) {
     const asked = ++this.#asked;
     return this.reading(async () => {

@@ -1,4 +1,4 @@
-/* Opens a player; what is wrong with its recording is said in its place, or beside what is still played. */
+/* Opens a player; a fault of its recording is shown in its place, or beside the part that still plays. */
 import { $, $$, hide, text } from "./dom.js";
 import { t } from "./words.js";
 
@@ -24,7 +24,7 @@ export async function opened(element, o, load) {
   return null;
 }
 
-/** Of a file that is not what it says, any error may come. */
+/** An invalid file may cause any error. */
 function kindOf(error) {
   return error?.constructor.name === "BadRecording" ? error.message : "damaged";
 }

@@ -1,4 +1,4 @@
-/* The rows of the Board: owner chip, name, strip, lag over age, sparkline, lock. Nodes are kept; order never changes by itself. */
+/* The rows of the Board: owner chip, name, strip, lag over age, sparkline, lock. Nodes are kept, and so is the order. */
 import { $, attr, cls, oneOf, text } from "./dom.js";
 import { asOf, downSaid, downText } from "./down.js";
 import { duration, number } from "./format.js";
@@ -98,7 +98,7 @@ export class QueueRows {
     }
   }
 
-  /** What only time changes: ages, held pulls and locks. */
+  /** Values that depend on time: ages, held pulls and locks. */
   tick(data, now) {
     for (const [key, view] of this.rows) {
       const row = data.queues[key];

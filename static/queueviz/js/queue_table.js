@@ -1,4 +1,4 @@
-/* The rows of the table that says what the strips of a board draw (partials/queue_heads.html). */
+/* The rows of the table with the values of a board's strips (partials/queue_heads.html). */
 import { el } from "./dom.js";
 import { number, UNKNOWN } from "./format.js";
 import { inOrder, shortNames } from "./names.js";

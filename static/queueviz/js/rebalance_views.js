@@ -1,5 +1,5 @@
-/* What the Rebalance page shows of its channel, one topic at a time; queueviz/boards/rebalance_views.py says the same for
-   the first paint. What nobody can tell stays null and is written as an en dash. */
+/* The Rebalance page's values from its channel, one topic at a time; queueviz/boards/rebalance_views.py computes the same for
+   the first paint. Unknown values stay null and are shown as an en dash. */
 import { duration, UNKNOWN } from "./format.js";
 import { ago, left } from "./live_fields.js";
 import { colour, inOrder, lettersOf, shortId, shortNames } from "./names.js";
@@ -35,10 +35,10 @@ export class View {
   queue = (key) => this.shorts.get(key) ?? rowOf(key);
 
   mind(id) {
-    const member = this.members[id], belief = this.beliefs[`${id}|${this.topic}`] ?? {}, { members: told = null, mine = null } = belief;
+    const member = this.members[id], belief = this.beliefs[`${id}|${this.topic}`] ?? {}, { members = null, mine = null } = belief;
     return {
       who: member.actor ?? shortId(id), letter: member.letter ?? "?", me: colour(member), state: member.state, due_ms: member.due_ms,
-      asked_ms: belief.asked_ms, trigger: belief.trigger, told: told && this.all(told), has: counted(belief.queues), place: place(belief),
+      asked_ms: belief.asked_ms, trigger: belief.trigger, told: members && this.all(members), has: counted(belief.queues), place: place(belief),
       agrees: belief.agrees ?? null, against: this.#against(belief), mine: mine && (mine.map(this.queue).join(" ") || t("mind.nothing")),
       note: this.#note(member, belief),
     };
@@ -111,7 +111,7 @@ function place({ members, index }) {
   return index === null ? t("mind.absent") : t("mind.place", { n: index + 1, of: members.length });
 }
 
-/** How long nobody read it, or two did. */
+/** The time during which no member or two members read the queue. */
 function gap({ from, left_ms, taken_ms }) {
   if (from === null) return t("gap.first");
   if (left_ms === null) return t("gap.still");

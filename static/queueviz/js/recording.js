@@ -8,7 +8,7 @@ const KEPT_CHUNKS = 12;
 const SLICE_MS = 6;
 const GONE = Symbol("gone");
 
-/** What is wrong: empty, cut, damaged, other, version, unreachable. */
+/** The fault: empty, cut, damaged, other, version, unreachable. */
 export class BadRecording extends Error {}
 
 /** Bytes `from` to `to` (excluded), and how long the file is. A server without ranges sends the whole file. */

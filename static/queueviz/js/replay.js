@@ -1,4 +1,4 @@
-/* Replay on the Board: the page as it was at an event of the address, moved by the line at its foot. Nothing is heard of
+/* Replay on the Board: the page as it was at an event of the address, moved by the line at its foot. The page receives nothing of
    the present here; actions are off. */
 import { $, $$, attr, el, hide, text } from "./dom.js";
 import { clock as clockText, duration, number } from "./format.js";
@@ -61,7 +61,7 @@ export function startReplay(page, { paint, rows, who }) {
   /** The next board does not wait for what is said of this one, which takes some requests. */
   const describe = newestWins(async ({ seq, of: wanted }, overtaken) => {
     try {
-      await tell(seq, () => overtaken() || at !== wanted);
+      await showEvent(seq, () => overtaken() || at !== wanted);
     } catch {
       text($("#r-said"), t("replay.failed"));
       text($("#r-cause"), "");
@@ -113,7 +113,7 @@ export function startReplay(page, { paint, rows, who }) {
   }
 
   /** What the event says, what lies around it, what changed. */
-  async function tell(seq, overtaken) {
+  async function showEvent(seq, overtaken) {
     const { rows: near } = await states.rows({ before: seq + AROUND + 1, most: 2 * AROUND + 1 });
     if (overtaken()) return;
     const fact = near.find((row) => Number(row.seq) === seq) ?? null;

@@ -1,5 +1,5 @@
-/* The state at an event in the shape of the board channel (sandbox/queries/rows/board.py). What no event carries is the
-   keyframe's, and what neither tells is null: it is drawn as unknown. */
+/* The state at an event in the shape of the board channel (sandbox/queries/rows/board.py). Values without an event are the
+   keyframe's; a value in neither is null and is drawn as unknown. */
 import { lagOf, offset } from "./offsets.js";
 
 const COLOURS = 6;

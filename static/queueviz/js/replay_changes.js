@@ -1,4 +1,4 @@
-/* What changed on the board between two events, as a table. */
+/* Changes on the board between two events, as a table. */
 import { el } from "./dom.js";
 import { change, number, UNKNOWN } from "./format.js";
 import { inOrder, shortNames } from "./names.js";

@@ -1,5 +1,5 @@
-/* Exact boards of the past, out of the recording of the run: made by the server once, then read by ranges. Null is the
-   answer where there is none yet, or none at all. */
+/* Exact past boards from the recording of the run: made by the server once, then read by ranges. The result is null
+   if there is none yet, or none at all. */
 import { Recording } from "./recording.js";
 import { pause } from "./replay_states.js";
 
@@ -40,7 +40,7 @@ export class ExactBoards {
       const frame = await recording.at(seq), board = frame.state.channels[this.channel];
       return board ? { seq: frame.seq, at_ms: frame.at_ms, board: { ...board, queues: board.queues ?? {}, members: board.members ?? {} } } : null;
     } catch {
-      this.#recording = null; // removed meanwhile: others were asked for later
+      this.#recording = null; // evicted by later requests
       this.#asked = false;
       return null;
     }

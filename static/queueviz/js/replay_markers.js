@@ -1,4 +1,4 @@
-/* The markers of an incident above the Board: which one the event belongs to, and what is said of it. */
+/* The markers of an incident above the Board: the marker of the event and its text. */
 import { $, $$, around, attr, hide } from "./dom.js";
 
 /** Of an event: the newest marker that is not after it; null: it lies before the first. Pure, for tests/drawings. */

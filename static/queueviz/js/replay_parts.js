@@ -1,4 +1,4 @@
-/* In the past parts of the page are asked for with its event; nothing else is, for the engine answers of the present.
+/* In the past, page parts are requested with their event; other requests are off, as the engine answers for the present.
    A script of its own, before those of the page: pages ask when they are loaded, and the drawing comes later. */
 import { json } from "./dom.js";
 

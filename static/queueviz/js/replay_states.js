@@ -1,4 +1,4 @@
-/* Asking for what was: states at events, kept; one request at a time, of which the newest wins; rows of the journal. */
+/* Requests for the past: cached states at events, one request at a time (the newest wins), rows of the journal. */
 
 const KEPT = 240;
 const APART_MS = 60; // the server answers 20 states a second
@@ -7,7 +7,7 @@ const PAGE = 1000;
 
 export const pause = (ms) => new Promise((done) => { setTimeout(done, ms); });
 
-/** What the server says of an event that it cannot show. */
+/** The server's reason for an event that it cannot show. */
 export class Refused extends Error {}
 
 export class States {

@@ -1,5 +1,5 @@
 /* Replay on a view other than the Board: drawn by its own page from a moment that was executed again. The line leads to
-   other events, each a page of its own; forms are off, for they ask about the present. */
+   other events, each on its own page; forms are off, as they concern the present. */
 import { $, $$, around, attr, hide, text } from "./dom.js";
 import { clock as clockText, duration, number } from "./format.js";
 import { shortId } from "./names.js";
@@ -37,7 +37,7 @@ export function startReplayView({ config, clock, keys }) {
     location.assign(address);
   }
 
-  async function tell() {
+  async function describe() {
     const fact = await states.row(at);
     cause = fact?.cause ? Number(fact.cause) : null;
     attr($("#r-go"), "disabled", cause === null);
@@ -74,7 +74,7 @@ export function startReplayView({ config, clock, keys }) {
   off();
   new MutationObserver(off).observe($("#main"), { childList: true, subtree: true });
 
-  tell().catch(() => text($("#r-said"), t("replay.failed")));
+  describe().catch(() => text($("#r-said"), t("replay.failed")));
   states.facts(last, (found, first, end) => {
     line.facts = [];
     line.extend(found, last);

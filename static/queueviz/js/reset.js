@@ -12,7 +12,7 @@ const WAIT_MS = 150, REPRICE_MS = 2000, BARS = 60, DAY_MS = 86400000;
 const pad = (n, w = 2) => String(n).padStart(w, "0");
 const MOMENT = /^(\d{4}-\d\d-(\d\d))(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?))?$/;
 
-/** What was typed as milliseconds UTC, or null. `Date.parse` alone takes "monday 5" for a day in May and rolls 31 February over. */
+/** The typed time as milliseconds UTC, or null. `Date.parse` alone takes "monday 5" for a day in May and rolls 31 February over. */
 export function momentOf(typed) {
   const [, day, ofMonth, time = "00:00"] = MOMENT.exec(typed.trim()) ?? [], at = Date.parse(`${day}T${time}Z`);
   return Number.isNaN(at) || new Date(at).getUTCDate() !== Number(ofMonth) ? null : at;
@@ -74,7 +74,7 @@ class ResetForm {
     this.ask();
   }
 
-  /** What would be asked and applied now, as one text. */
+  /** The current request as one text. */
   #says() {
     return String(new URLSearchParams(/** @type {any} */ (new FormData(this.form))));
   }
@@ -146,7 +146,7 @@ class ResetForm {
     this.#show();
   }
 
-  /** Now and then stand in one picture, however far apart. */
+  /** Draw the current and the new offset in one picture at any distance. */
   #strips() {
     const strips = $$("qv-strip[data-row]", this.root);
     const far = ({ dataset }) => reach({ ...JSON.parse(dataset.row), in_memory: JSON.parse(dataset.options).target });
@@ -154,7 +154,7 @@ class ResetForm {
     for (const strip of strips) strip.drawGiven({ window });
   }
 
-  /** A preview counts only for what the form says now; its price stands beside the button that asks for it. */
+  /** A preview is valid only for the current form; its cost is beside the preview button. */
   #show() {
     const prev = $("#rs-prev", this.root), wrong = this.#wrong(), fresh = !wrong && this.previewed === this.#says();
     if (wrong) prev.replaceChildren(el("p", { class: "rs-wait muted" }, t("reset.unreadable")));

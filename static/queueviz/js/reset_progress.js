@@ -1,4 +1,4 @@
-/* A live reset on its way: each member is told, drops its queues, waits ten seconds, pulls from the new offsets. Then plan
+/* Progress of an online reset: each member gets the request, drops its queues, waits 10 s, pulls from the new offsets. Then plan
    and reality stand side by side until the engine has watched for a minute, and Undo leads back. Words come with the form. */
 import { $, $$, attr, cls, hide, text } from "./dom.js";
 import { duration, number } from "./format.js";
@@ -111,7 +111,7 @@ export class ResetProgress {
     }
   }
 
-  /** A real cluster tells no beginnings: the first stored offset on the new side of the old one stands for them. */
+  /** A real cluster does not report first pulls: the first stored offset beyond the old one replaces them. */
   #moved(key, { before, after }, stored) {
     if (stored === null) return;
     const [from, to, now] = [before, after, stored].map(BigInt);

@@ -1,4 +1,4 @@
-/* Rings: time that is left, clockwise from twelve. Drawn from two timestamps; nothing travels while they run. */
+/* Rings: remaining time, clockwise from twelve, drawn from two timestamps without further messages. */
 import { attr, text } from "./dom.js";
 import { arc } from "./strip_plan.js";
 
@@ -19,7 +19,7 @@ export function drawRing(ring, { share, label, inner = null, renew = null }) {
 }
 
 /**
- * A lock's ring: outer arc the broker's patience, inner the client's own trust, dot the next renewal.
+ * A lock's ring: outer arc: the broker's lock timeout, inner arc: the client's, dot: the next renewal.
  * @param {any} ring
  * @param {any} lock
  * @param {{ now: number, lives: Record<string, number>, stale: boolean, letter?: string }} options

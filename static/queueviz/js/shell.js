@@ -1,4 +1,4 @@
-/* What every sandbox page does: theme, projector, connection, transport, journal, keys. A page adds its own board. */
+/* Common parts of all sandbox pages: theme, projector, connection, transport, journal, keys. A page adds its own board. */
 import { answered, reached, setUpActions, openAsk, toast, unanswered } from "./ask.js";
 import { say } from "./announce.js";
 import { SandboxClock } from "./clock.js";
@@ -102,7 +102,7 @@ export function show({ live, painter, config }, name, paint, { element = null } 
   return channel;
 }
 
-/** Events worth hearing. The words come from the journal's facts, never from what moved on screen. */
+/** Announced events. Their texts come from the journal's facts, not from changes on screen. */
 function judge(row) {
   const queue = row.broker === undefined ? "" : queueOf(row);
   if (row.type === "QueueLocked" && row.how === "taken_over") say(t("say.lock", { queue, who: row.client_id }));

@@ -45,7 +45,7 @@ function drawing(frames, times_ms, o) {
     + `${texts(said, `class="when" x="${WIDTH - 16}" y="30" text-anchor="end"`, run)}${rows.join("")}</svg>`;
 }
 
-/** What a row shows in a frame; null: the queue is not there. */
+/** The values of a row in a frame; null: the queue does not exist. */
 function seen({ at_ms, board }, key, window) {
   const row = board.queues[key];
   if (!row) return null;

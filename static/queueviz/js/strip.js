@@ -1,4 +1,4 @@
-/* <qv-strip>: one queue as a number line. The server leaves the room; this draws, keeps its nodes and writes what changed. */
+/* <qv-strip>: one queue as a number line. The server reserves the space; this draws, keeps its nodes and writes changes. */
 import { $$, attr, calm, svg, text } from "./dom.js";
 import { LABELS, LAYERS, planStrip } from "./strip_plan.js";
 
@@ -37,7 +37,7 @@ export class QvStrip extends HTMLElement {
     if (this.#last) this.draw(...this.#last);
   }
 
-  /** What the server wrote beside it: data-row, data-options, data-label. o: what belongs to several strips. */
+  /** The server's attributes: data-row, data-options, data-label. o: values shared by several strips. */
   drawGiven(o = {}) {
     const { row, options = "{}", label = null } = this.dataset;
     if (row) this.draw(JSON.parse(row), { ...JSON.parse(options), ...o }, { label });
@@ -72,7 +72,7 @@ export class QvStrip extends HTMLElement {
     text(node, label[3]);
   }
 
-  /** The pin eases where it is told to go, once per commit; a reset travels and leaves a ghost behind. */
+  /** The pin moves to each new commit; a reset moves it visibly and leaves a ghost. */
   #moves(row, at, jump) {
     const before = this.#at;
     this.#at = { committed: row.committed, x: at.committed };

@@ -1,5 +1,5 @@
 /* The messages a consumer holds, drawn between the in-memory offset and the next pull: solid while a thread works on
-   them, outlined while they wait, hatched once done. Too thin to tell apart, they merge into one density bar per 4 px. */
+   them, outlined while they wait, hatched once done. Cells that are too thin merge into one density bar per 4 px. */
 import { offset, runs } from "./offsets.js";
 
 const BAR = 4;
@@ -12,7 +12,7 @@ export function cells(row, { x, px, y, th, next }) {
   return px < 1.6 ? density(held, x(first), px, y, th) : single(held, x(first), px, y, th);
 }
 
-/** What was pulled and is no longer held is done: the queue lists cells up to its last unfinished message only. */
+/** Pulled messages that are no longer held are done: the queue lists cells up to its last unfinished message. */
 function pulled(text, first, next) {
   const listed = runs(text).reduce((sum, [, count]) => sum + count, 0), rest = next === null ? 0 : Number(next - first) - listed;
   return rest > 0 ? `${text}${rest}d` : text;

@@ -1,5 +1,5 @@
-/* The message under the cursor, and on a click what its zone means and where that number comes from. Fetched with its
-   words when a strip is first pointed at. */
+/* The message under the cursor; a click explains its zone and the source of the number. Loaded with its
+   texts at the first hover of a strip. */
 import { $, $$, around, el, hide, text } from "./dom.js";
 import { number } from "./format.js";
 import { parts } from "./names.js";

@@ -1,5 +1,5 @@
-/* What a strip draws: one queue row in, one path per layer and a few labels out. Pure, so that tests/drawings can hold it
-   to its word without a browser. Zones are fills, positions are marks; an unknown value draws nothing, never 0. */
+/* The drawing plan of a strip: one queue row in, one path per layer and a few labels out. Pure, so that tests/drawings
+   test it without a browser. Zones are fills, positions are marks; an unknown value draws nothing, never 0. */
 import { cells } from "./strip_cells.js";
 import { number } from "./format.js";
 import { larger, offset } from "./offsets.js";
@@ -40,7 +40,7 @@ export function reach(row) {
   return most;
 }
 
-/** Of a real cluster: somebody reads it, and nobody says how far. */
+/** In a real cluster: a member reads the queue and does not report its position. */
 export const isUntold = (row) => "cached" in row && Boolean(row.owner ?? row.assigned);
 
 function zones({ owned, listed, untold, x, y, th, min, max, committed, memory, next, lo, whole, deleted, history, gap, right, bottom }) {
@@ -48,7 +48,7 @@ function zones({ owned, listed, untold, x, y, th, min, max, committed, memory, n
   const from = whole ? x(min) : deleted;
   const consumed = committed === null ? from : x(committed);
   const held = larger(memory, committed);
-  const pulled = owned ? (next ?? held) : (held ?? next); // what nobody holds any more must be pulled again
+  const pulled = owned ? (next ?? held) : (held ?? next); // messages that no member holds must be pulled again
   const shown = memory !== null || listed; // a wire client does not show what it holds
   const zone = (a, b) => box(x(a), y, x(b) - x(a), th);
   const bx = history + gap / 2, t = th / 3;

@@ -1,4 +1,4 @@
-/* The table that says what the drawing shows: fetched when opened, then every two seconds while it is open. */
+/* The table with the values of the drawing: loaded when opened, then every two seconds while it is open. */
 import { $, attr, hide } from "./dom.js";
 
 const EVERY_MS = 2000;

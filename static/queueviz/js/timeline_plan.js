@@ -1,4 +1,4 @@
-/* Where the marks of a timeline stand. The unit is the event number, not the second. Pure, for tests/drawings. */
+/* Positions of a timeline's marks. The unit is the event number, not the second. Pure, for tests/drawings. */
 import { GRAVEST } from "./marks.js";
 
 export const APART_PX = 30; // closer marks become one with a count

@@ -52,7 +52,7 @@ export class Lines {
     this.#words();
   }
 
-  /** Lines of this box stand out while somebody is at it. */
+  /** Highlight the lines of this box while it has the pointer or the focus. */
   near(box) {
     if (box === this.at) return;
     this.at = box;

@@ -1,4 +1,4 @@
-/* The bar at the bottom: freezing the view is the browser's affair; rate and step are actions on the sandbox's clock. */
+/* The bar at the bottom: freezing the view happens in the browser; rate and step are actions on the sandbox's clock. */
 import { $, $$, attr, cls, hide, text } from "./dom.js";
 import { clock as clockText, number } from "./format.js";
 import { t } from "./words.js";

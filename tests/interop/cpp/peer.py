@@ -16,7 +16,7 @@ from rocketmq.client import Message, Producer, PullConsumer, PushConsumer, RecvM
 from rocketmq.exceptions import ffi_check
 from rocketmq.ffi import MessageModel, _CMessageQueue, dll
 
-LONG_BYTES = 1000  # bodies beyond are told by their size and CRC alone
+LONG_BYTES = 1000  # longer bodies are reported by size and CRC only
 STATUSES = ("SEND_OK", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE")
 PULLED = ("FOUND", "NO_NEW_MSG", "NO_MATCHED_MSG", "OFFSET_ILLEGAL", "BROKER_TIMEOUT")
 FACTS = os.fdopen(os.dup(1), "w", buffering=1)
@@ -40,12 +40,12 @@ class Order:
     def int(self, key, otherwise=0):
         return int(self.get(key, otherwise))
 
-    def fact(self, kind, **told):
+    def fact(self, kind, **reported):
         with PRINTING:
-            FACTS.write(json.dumps({"order": self.number, "fact": kind, **told}) + "\n")
+            FACTS.write(json.dumps({"order": self.number, "fact": kind, **reported}) + "\n")
 
     def named(self, kind):
-        """A name nobody else has in this process; the client keeps one connection for each."""
+        """Return a unique name in this process; the client keeps one connection for each."""
         return f"{kind}-{os.getpid()}-{self.number}".encode()
 
 
@@ -125,7 +125,7 @@ def batch(order):
 
 
 def sent(order, i, result):
-    """The C functions tell neither the queue nor the broker's id."""
+    """Return a send result; the C functions report neither the queue nor the broker's id."""
     order.fact(
         "sent",
         number=i,
@@ -163,7 +163,7 @@ def received(order, came):
 
 
 def consume(order):
-    """A push consumer until it is told to stop.  fail: first (each message fails once), always."""
+    """Run a push consumer until a stop order.  fail: first (each message fails once), always."""
     model = MessageModel.BROADCASTING if order.get("model") == "broadcasting" else MessageModel.CLUSTERING
     consumer = PushConsumer(order.get("group"), orderly=order.has("orderly"), message_model=model)
     consumer.set_namesrv_addr(order.get("namesrv"))
@@ -222,9 +222,9 @@ def take(order, consumer, queue, at, most):
     status = PULLED[found.pullStatus]
     for i in range(found.size if status == "FOUND" else 0):
         received(order, RecvMessage(found.msgFoundList[i]))
-    told = found.nextBeginOffset, status, (found.minOffset, found.maxOffset)
+    reported = found.nextBeginOffset, status, (found.minOffset, found.maxOffset)
     dll.ReleasePullResult(found)
-    return told
+    return reported
 
 
 VERBS = {"send": send, "batch": batch, "consume": consume, "pull": pull}

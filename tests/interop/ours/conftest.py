@@ -29,5 +29,5 @@ def cluster(scene: Scene) -> Iterator[Remote]:
 
 @pytest.fixture
 def topic(scene: Scene, request: pytest.FixtureRequest) -> str:
-    """Of four queues, nobody else's."""
+    """A new topic with four queues."""
     return scene.server.create_topic("our-" + request.node.originalname.removeprefix("test_").replace("_", "-"))

@@ -1,4 +1,4 @@
-"""A broker nobody here wrote, a user's way to it, and a listener that notes what it is given."""
+"""An Apache broker, a client's connection to it, and a listener that records its messages."""
 
 import threading
 import time
@@ -64,7 +64,7 @@ class Seen:
 
 
 def until(condition: Callable[[], bool]) -> None:
-    """Brokers tell nobody when they are done; so look again."""
+    """Poll until a broker is done, as brokers do not report it."""
     end_s = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < end_s

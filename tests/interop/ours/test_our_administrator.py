@@ -62,16 +62,16 @@ def test_apaches_tools_look_into_our_member_and_let_it_consume(
     seen.wait(1)
     with Peer("mqadmin", TOOLS.build(), tmp_path, namesrv=scene.server.namesrv) as tools:
         status = printed(tools, "consumerStatus -g our-open-ones")
-        told = printed(tools, f"consumerStatus -g our-open-ones -i {member.client_id}")
+        reported = printed(tools, f"consumerStatus -g our-open-ones -i {member.client_id}")
         directly = printed(tools, f"queryMsgById -i {sent.msg_id} -g our-open-ones -d {member.client_id}")
     assert member.client_id in status
-    rows = [row.split() for row in told.splitlines()]
+    rows = [row.split() for row in reported.splitlines()]
     assert {row[2] for row in rows if row[:2] == [topic, "broker-a"]} == {"0", "1", "2", "3"}
     assert "CR_SUCCESS" in directly
     assert seen.bodies == ["once and again"] * 2
 
 
-def test_a_group_nobody_is_in_is_moved(scene: Scene, cluster: Remote, topic: str) -> None:
+def test_a_group_without_members_is_moved(scene: Scene, cluster: Remote, topic: str) -> None:
     broker, group, admin = scene.server.broker, "our-absent-ones", cluster.admin
     producer = sender(cluster, "our-absent-senders")
     for i in range(8):

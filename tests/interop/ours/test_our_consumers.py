@@ -76,14 +76,14 @@ def test_orderly_members_keep_the_order_under_a_lock(scene: Scene, cluster: Remo
         ]
     held = cluster.admin.groups.queues_in_memory(scene.server.broker, "our-tidy-ones", member.client_id)
     assert {mq.queue_id for mq, row in held.items() if mq.topic == topic and row.locked} == {0, 1, 2, 3}
-    stranger = scene.server.ask(
+    other_client = scene.server.ask(
         41,
         body=(
             b'{"clientId":"stranger","consumerGroup":"our-tidy-ones","mqSet":[{"brokerName":"broker-a","queueId":0,'
             b'"topic":"%s"}]}' % topic.encode()
         ),
     )
-    assert (stranger["code"], stranger["body"]) == (0, b'{"lockOKMQSet":[]}')
+    assert (other_client["code"], other_client["body"]) == (0, b'{"lockOKMQSet":[]}')
 
 
 def test_broadcasting_members_get_all_and_keep_their_place_themselves(scene: Scene, topic: str, tmp_path: Any) -> None:
@@ -132,7 +132,7 @@ def test_an_sql_expression_chooses(scene: Scene, cluster: Remote, topic: str) ->
     assert sorted(seen.wait(2).bodies) == ["A6", "A9"]
 
 
-def test_what_nobody_can_consume_ends_among_the_dead_letters(scene: Scene, cluster: Remote, topic: str) -> None:
+def test_a_message_that_always_fails_ends_in_the_dead_letter_queue(scene: Scene, cluster: Remote, topic: str) -> None:
     seen = Seen(refuse=lambda message: message.body == b"poison")
     cluster.push_consumer(seen, "our-poor-ones", topics=[topic], from_where=FIRST, max_reconsume_times=1)
     producer = sender(cluster, "our-poisoners")
@@ -148,7 +148,7 @@ def test_what_nobody_can_consume_ends_among_the_dead_letters(scene: Scene, clust
     assert dead.properties["ORIGIN_MESSAGE_ID"] == first.msg_id
 
 
-def test_a_pull_consumer_goes_where_it_is_told(scene: Scene, cluster: Remote, topic: str) -> None:
+def test_a_pull_consumer_goes_to_the_requested_offset(scene: Scene, cluster: Remote, topic: str) -> None:
     queue = scene.on_master(1, topic)
     producer = sender(cluster, "our-fillers")
     for i in range(10):

@@ -1,4 +1,4 @@
-"""What our producers send is stored as any broker stores it, and comes out again."""
+"""Messages of QueueViz producers are stored and delivered as those of any producer."""
 
 import asyncio
 import os
@@ -23,13 +23,13 @@ def test_send_and_wait(scene: Scene, cluster: Remote, topic: str) -> None:
     sent = [producer.send(Message.make(topic, f"body {i}".encode(), keys=f"key-{i}", tags="A")) for i in range(8)]
     records = scene.server.records(topic)
     assert {result.status for result in sent} == {SendStatus.SEND_OK}
-    told = sorted((r.queue.queue_id, r.queue_offset, r.unique_key, int(r.msg_id[16:], 16)) for r in sent)
-    assert told == sorted((r.queue_id, r.queue_offset, r.properties["UNIQ_KEY"], r.at) for r in records)
+    reported = sorted((r.queue.queue_id, r.queue_offset, r.unique_key, int(r.msg_id[16:], 16)) for r in sent)
+    assert reported == sorted((r.queue_id, r.queue_offset, r.properties["UNIQ_KEY"], r.at) for r in records)
     assert texts(records) == [f"body {i}" for i in range(8)]
     assert {(r.properties["KEYS"], r.properties["TAGS"]) for r in records} == {(f"key-{i}", "A") for i in range(8)}
 
 
-def test_a_topic_nobody_has_made_comes_with_its_first_message(scene: Scene, cluster: Remote) -> None:
+def test_a_missing_topic_is_created_with_its_first_message(scene: Scene, cluster: Remote) -> None:
     sent = sender(cluster, "our-creators").send(Message.make("our-new-topic", b"first"))
     assert [record.body for record in scene.server.records("our-new-topic")] == [b"first"]
     [queues] = cluster.admin.names.route("our-new-topic").queues
@@ -146,7 +146,9 @@ def test_a_delayed_message_comes_later(scene: Scene, cluster: Remote, topic: str
     assert waited.properties["DELAY"] == "2"
 
 
-def test_transactions_end_as_they_are_told_or_as_they_answer(scene: Scene, cluster: Remote, topic: str) -> None:
+def test_transactions_end_by_the_producer_or_by_its_answer_to_a_check(
+    scene: Scene, cluster: Remote, topic: str
+) -> None:
     asked: list[str] = []
 
     def check(message: Message) -> bool:

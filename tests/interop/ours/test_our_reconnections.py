@@ -52,6 +52,6 @@ def test_clients_go_on_when_the_broker_is_back(release: str, tmp_path: Path) -> 
         assert "lost" not in seen.bodies
         members = cluster.admin.groups.members(back.broker, "our-steady-readers").connections
         assert [row.client_id for row in members] == [member.client_id]
-        clients.close()  # while there is somebody to say goodbye to
+        clients.close()  # while the broker still runs
         with connect(back.namesrv) as looking, pytest.raises(BrokerRefused):
             looking.admin.groups.members(back.broker, "our-steady-readers")

@@ -1,4 +1,4 @@
-"""Our clients sign for brokers that believe nobody without a key: 4.9's accounts, and 5.x's users."""
+"""QueueViz clients sign requests to brokers that require keys: accounts of 4.9 and users of 5.x."""
 
 import json
 from collections.abc import Iterator

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline import java_classes
-from sandbox.pipeline.java_classes import WRITTEN_WITHIN_S
-from sandbox.pipeline.launch import ENDED, Child, Order, Where
+from sandbox.pipeline.runs.launch import ENDED, Child, Order, Where
+from sandbox.pipeline.spark import java_classes
+from sandbox.pipeline.spark.java_classes import WRITTEN_WITHIN_S
 from tests.server.processes import processes_below
 
 

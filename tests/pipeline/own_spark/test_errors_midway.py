@@ -1,4 +1,4 @@
-"""What breaks while a job is at work: one sentence, a code that is not 0, and the last good result stays."""
+"""Failures during a job: one sentence, an exit code other than 0, and the last good result stays."""
 
 import os
 import signal
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.launch import ENDED, Child, Order, Where
-from sandbox.pipeline.results import manifest_of
-from sandbox.pipeline.sentences import NO_ROOM, SPARK_GONE
+from sandbox.pipeline.runs.error_sentences import NO_ROOM, SPARK_GONE
+from sandbox.pipeline.runs.launch import ENDED, Child, Order, Where
+from sandbox.pipeline.runs.results import manifest_of
 from tests.pipeline.command_line import WITHIN_S, children
 from tests.server.server import ROOT, environment, until
 from tests.small_disk import mounted
@@ -36,11 +36,11 @@ def test_a_full_disk_and_a_java_that_is_killed_leave_the_last_result(
         (tmp_path / "words").open("wb") as words,
         Child(Where("local[2]"), tmp_path / "spark", os.environ, errors=words) as child,
     ):
-        told = child.reports()
+        reported = child.reports()
 
         def run() -> dict[str, object]:
             child.order(Order(f"run{next(numbers)}", "export", {"store": str(golden)}, {}, str(out), {}))
-            return next(line for line in told if line["state"] in ENDED)
+            return next(line for line in reported if line["state"] in ENDED)
 
         assert run() == {"run": "run0", "state": "done", "tables": {"messages": 153}}
         before, files = manifest_of(out), sorted(out.rglob("*"))
@@ -54,10 +54,10 @@ def test_a_full_disk_and_a_java_that_is_killed_leave_the_last_result(
         os.kill(java, signal.SIGKILL)
         assert run()["why"] == SPARK_GONE
         assert (manifest_of(out), sorted(out.rglob("*"))) == (before, files)
-        assert list(told) == [], "the process without its Java ends, so that another is started"
+        assert list(reported) == [], "the process without its Java ends, so that another is started"
 
 
-def test_a_process_that_is_killed_is_told_of_with_the_place_of_its_last_words(golden: Path, tmp_path: Path) -> None:
+def test_a_killed_process_is_reported_with_the_path_of_its_log(golden: Path, tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "manage.py", "pipeline", "export", "--store", golden],
         cwd=ROOT,
@@ -74,7 +74,7 @@ def test_a_process_that_is_killed_is_told_of_with_the_place_of_its_last_words(go
     assert command.returncode == 1
     [log] = (tmp_path / "pipeline" / ".spark").glob("*.log")
     assert said == (
-        f"CommandError: Spark's process was killed (SIGKILL) before the job was done; what it said is in {log}.\n"
+        f"CommandError: The Spark process was killed (SIGKILL) before the job was done. Its output is in {log}.\n"
     )
     assert manifest_of(tmp_path / "pipeline" / "export" / golden.name) is None
 
@@ -92,5 +92,5 @@ def test_an_interruption_says_that_nothing_has_changed(golden: Path, tmp_path: P
         )
         command.send_signal(signal.SIGINT)
         _, said = command.communicate(timeout=WITHIN_S)
-    assert (command.returncode, said) == (130, "CommandError: It was interrupted; the last result is as it was.\n")
+    assert (command.returncode, said) == (130, "CommandError: Interrupted. The last result is unchanged.\n")
     assert manifest_of(tmp_path / "pipeline" / "export" / golden.name) is None

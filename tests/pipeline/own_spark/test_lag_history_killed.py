@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from sandbox.pipeline.lag.result_store import DIRECTORY, place_of
-from sandbox.pipeline.launch import ENDED, Child, Order, Where
-from sandbox.pipeline.results import manifest_of
+from sandbox.pipeline.runs.launch import ENDED, Child, Order, Where
+from sandbox.pipeline.runs.results import manifest_of
 from sandbox.simulation.world import World
 from tests.pipeline.audits import table
 from tests.pipeline.test_lag_history import TABLES, expected, in_order
@@ -79,7 +79,7 @@ class Scene:
             Child(Where("local[2]"), self.home / "spark", os.environ, errors=words) as child,
         ):
             child.order(Order("last", "lag_history", {}, self.journals, str(self.out), {}))
-            last = next(told for told in child.reports() if told["state"] in ENDED)
+            last = next(reported for reported in child.reports() if reported["state"] in ENDED)
             assert last["state"] == "done"
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.launch import ENDED, Child, Order, Where
+from sandbox.pipeline.runs.error_sentences import WORKER_GONE
+from sandbox.pipeline.runs.launch import ENDED, Child, Order, Where
 from sandbox.pipeline.sealed.entries import entries_in
-from sandbox.pipeline.sentences import WORKER_GONE
 from sandbox.store.disk import FileDisk
 from tests.pipeline.command_line import WITHIN_S
 from tests.pipeline.sealed_reads import files_in, rows_alone, rows_through
@@ -66,7 +66,7 @@ class Sealing:
         )
 
     def drafts(self) -> list[Path]:
-        """Of Parquet files, while a process writes them; its id is at the end of the name."""
+        """Return Parquet drafts while a process writes them; its id is at the end of the name."""
         return sorted(self.directory.glob(".*.parquet.*"))
 
     def held_at_work(self) -> int:
@@ -98,7 +98,7 @@ def outcome(child: Child) -> dict[str, object]:
 
 
 def check_half(sealing: Sealing) -> None:
-    """What is there after a kill is true."""
+    """Check that everything left by a kill is valid."""
     assert 0 < len(entries_in(sealing.directory)) < len(list((sealing.root / "commitlog").iterdir()))
     assert rows_through(sealing.root, sealing.directory) == rows_alone(sealing.root)
     assert opened(sealing.directory).current_snapshot() is None, "the table was to come last"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.launch import ENDED, Child, Order, Where
-from sandbox.pipeline.results import manifest_of
+from sandbox.pipeline.runs.launch import ENDED, Child, Order, Where
+from sandbox.pipeline.runs.results import manifest_of
 from tests.pipeline.command_line import children, command, refused
 from tests.pipeline.connect_server import serving
 from tests.pipeline.growing import sealed_and_appended
@@ -31,7 +31,7 @@ def test_jobs_run_on_a_connect_server_with_our_code_sent_to_it(golden: Path, tmp
         assert json.loads(done.stdout)["tables"] == {"messages": 153}
         before = manifest_of(out)
         why = refused(tmp_path, "export", "--store", tmp_path / "nowhere", "--remote", remote, "--out", out)
-        assert why.startswith(f"{tmp_path}/nowhere is no store")
+        assert why.startswith(f"{tmp_path}/nowhere is not a store")
         assert manifest_of(out) == before
         with (
             (tmp_path / "words").open("wb") as words,
@@ -83,7 +83,7 @@ def test_a_run_goes_on_when_an_executor_of_the_server_dies(long_audit: Order, tm
 
         killer = threading.Thread(target=kill)
         killer.start()
-        told = next(told for told in child.reports() if told["state"] in ENDED)
+        reported = next(reported for reported in child.reports() if reported["state"] in ENDED)
         killer.join()
-    assert (len(killed), told["state"], told.get("why")) == (1, "done", None)
+    assert (len(killed), reported["state"], reported.get("why")) == (1, "done", None)
     assert list(out.glob(".kept-*")) == []

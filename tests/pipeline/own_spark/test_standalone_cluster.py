@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sandbox.pipeline.launch import ENDED, Child, Order, Where
-from sandbox.pipeline.results import manifest_of
+from sandbox.pipeline.runs.launch import ENDED, Child, Order, Where
+from sandbox.pipeline.runs.results import manifest_of
 from sandbox.store.disk import FileDisk
 from tests.pipeline.audits import table
 from tests.pipeline.broker_process import broker_with
@@ -47,7 +47,7 @@ class Killer:
         self.before = len(words.read_text(errors="replace"))
 
     def kill(self) -> str:
-        """What Spark says of the task that it lost.  Where the task had ended just then, another executor is killed."""
+        """Return Spark's message about the lost task.  If the task had ended just then, kill another executor."""
         while not (lost := self._kill_one()):
             continue
         return lost
@@ -81,7 +81,7 @@ class Killer:
         return {one.number for one in self.cluster.executors()}
 
     def _said(self) -> str:
-        """By Spark, of this run."""
+        """Return Spark's output of this run."""
         return self.words.read_text(errors="replace")[self.before :]
 
 
@@ -95,7 +95,7 @@ class Sparks(NamedTuple):
     def run(self, order: Order) -> dict[str, Any]:
         """The last report."""
         self.child.order(order)
-        return next(told for told in self.child.reports() if told["state"] in ENDED)
+        return next(reported for reported in self.child.reports() if reported["state"] in ENDED)
 
     def run_killed(self, order: Order, moment: Moment) -> dict[str, Any]:
         """The last report.  Raises AssertionError where no task was lost."""

@@ -96,7 +96,7 @@ def test_streams_go_on_where_they_were_killed_and_say_what_they_cannot_read_any_
         to_topic = {"format": "rows", "at": "sink", "path": str(tmp_path / "in"), "names": names, "to": "S"}
         with streams(tmp_path) as spark:
             once = {"how": "again", "format": "rocketmq", "names": names, "to": "U", "minPartitions": "3"}
-            assert spark.ask(**once, subscribe="V")["why"].startswith("There is no topic V at 127.0.0.1:")
+            assert spark.ask(**once, subscribe="V")["why"].startswith("No topic V at 127.0.0.1:")
             assert sorted(spark.ask(**once, subscribe="T")["rows"]) == feed.places()
             copies = feed.places()
             spark.order(how="follow", **of_cluster)
@@ -147,5 +147,5 @@ def says_what_it_cannot_read(spark: Streams, broker: Broker, stream: dict[str, s
     broker.store.crash()
     shutil.rmtree(broker.root)
     assert spark.ask(how="now", **stream)["why"].startswith(
-        f"{broker.root} is no store: it has no directory commitlog."
+        f"{broker.root} is not a store: it has no directory commitlog."
     )

@@ -65,29 +65,29 @@ def test_types_of_avro_are_types_of_columns() -> None:
 @pytest.mark.parametrize(
     ("kind", "why"),
     [
-        ('"string"', "bodySchema has to be the schema of a record with a field, whose fields become columns."),
-        ("{", "bodySchema is no JSON ("),
+        ('"string"', "bodySchema must be the schema of a record with at least one field. Its fields become columns."),
+        ("{", "bodySchema is not JSON ("),
         (
             '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "strng"}]}',
-            "bodySchema is no Avro schema: ",
+            "bodySchema is not an Avro schema: ",
         ),
         (
             '{"type": "record", "name": "R", "fields": [{"name": "a", "type": ["int", "string"]}]}',
-            "R.a is a union of several types, which no column can be: only null and one other can.",
+            "R.a is a union of several types. A column can only be a union of null and one type.",
         ),
         (
             '{"type": "record", "name": "R", "fields": [{"name": "a", "type": ["null", "R"]}]}',
-            "R.a is R, which no column can be.",
+            "R.a has the type R, which no column can have.",
         ),
         (
             '{"type": "record", "name": "R", "fields": [{"name": "a", "type": {"type": "array", "items": "null"}}]}',
-            "R.a is null, which no column can be.",
+            "R.a has the type null, which no column can have.",
         ),
-        ("[]", "bodySchema has to be the schema of a record "),
+        ("[]", "bodySchema must be the schema of a record "),
         (
             '{"type": "record", "name": "R", "fields": [{"name": "a",'
             ' "type": {"type": "bytes", "logicalType": "decimal"}}]}',
-            "R.a is a decimal that no column can be: it needs a precision from 1 to 38 and no larger scale.",
+            "R.a is not a valid decimal: the precision is 1 to 38, and the scale is not larger.",
         ),
     ],
 )
@@ -100,13 +100,13 @@ def test_a_schema_that_has_no_columns_is_refused(kind: str, why: str) -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"body": "xml"}, "--option body=xml is not known here: choose json, avro, text."),
-        ({"body": "avro"}, "An Avro body does not say what it holds: give its schema by --option bodySchema=JSON."),
+        ({"body": "xml"}, "Unknown value --option body=xml. Choose json, avro, text."),
+        ({"body": "avro"}, "Avro bodies need a schema. Set --option bodySchema=JSON."),
         (
             {"body": "text", "bodySchema": "a INT"},
-            "A text has no columns: leave bodySchema away, or say --option body=json.",
+            "Text bodies have no columns. Remove bodySchema, or set --option body=json.",
         ),
-        ({"bodySchema": "a INT"}, "bodySchema says what a body holds: say with --option body=json|avro|text how."),
+        ({"bodySchema": "a INT"}, "bodySchema needs the format of bodies. Set --option body=json|avro|text."),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(options: dict[str, str], why: str) -> None:

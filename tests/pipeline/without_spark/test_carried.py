@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pyspark import cloudpickle
 
-from sandbox.pipeline.carried import carried
-from sandbox.pipeline.results import discard
+from sandbox.pipeline.runs.results import discard
 from sandbox.pipeline.sources.journal import JournalSource
+from sandbox.pipeline.spark.batch_function import carried
 
 READ = (
     "import importlib.util, pickle, sys; assert importlib.util.find_spec('sandbox') is None; "
@@ -17,7 +17,7 @@ READ = (
 
 
 class Session:
-    """Of a Connect client, by its name."""
+    """A stand-in for a Connect client's session, by its class name."""
 
 
 Session.__module__ = "pyspark.sql.connect.session"

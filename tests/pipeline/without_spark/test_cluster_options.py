@@ -1,4 +1,4 @@
-"""What a reader of a cluster may be asked for, and what an answer of a broker means: pure functions."""
+"""Options of a cluster reader and the meaning of broker responses: pure functions."""
 
 import json
 
@@ -12,8 +12,8 @@ from sandbox.message import record
 from sandbox.message.message import InboundMessage
 from sandbox.message.msg_id import host_bytes
 from sandbox.message.queue import MessageQueue
-from sandbox.pipeline.access import Access
 from sandbox.pipeline.rocketmq import RocketMQ
+from sandbox.pipeline.sources.cluster_access import Access
 from sandbox.pipeline.sources.cluster_offsets import Ends, Range, begins, between, split
 from sandbox.pipeline.sources.cluster_options import Pace, asked_of, plain, position_of, schema_of, stream_of
 from sandbox.pipeline.sources.cluster_pull import step
@@ -48,7 +48,7 @@ def answer(code: int, next_offset: int, *offsets: int, remark: str = "") -> Pull
         (answer(MOVED, 16, remark="OFFSET_TOO_SMALL"), [], 16, 10),
     ],
 )
-def test_an_answer_has_messages_and_tells_which_are_gone(
+def test_a_response_has_messages_and_names_the_missing_ones(
     given_answer: PulledBytes, offsets: list[int], at: int, lost_at: int | None
 ) -> None:
     """To a pull at 10 of what ends at 20."""
@@ -94,7 +94,7 @@ def test_a_batch_of_a_stream_is_read_from_its_checkpoint_alone() -> None:
     other = QUEUE._replace(queue_id=1)
     assert between({QUEUE: 5}, {QUEUE: 9, other: 3}) == [Range(QUEUE, 5, 9), Range(other, 0, 3)]
     assert between({QUEUE: 5}, {QUEUE: 5}) == []
-    assert between({QUEUE: 5}, {QUEUE: 3}) == [Range(QUEUE, 0, 3)], "it was made anew"
+    assert between({QUEUE: 5}, {QUEUE: 3}) == [Range(QUEUE, 0, 3)], "it was created again"
     assert between({QUEUE: 5}, {QUEUE: 3}, is_first=True) == [], "an earlier start of the query had written it down"
 
 
@@ -102,7 +102,7 @@ def test_only_a_master_proves_that_a_queue_has_become_shorter() -> None:
     """A slave may be behind: the stream keeps its place."""
     assert begins({QUEUE: 10}, {QUEUE: Ends(0, 5, by_master=False)}, fail_on_data_loss=True) == {QUEUE: 10}
     assert begins({QUEUE: 10}, {QUEUE: Ends(2, 5)}, fail_on_data_loss=False) == {QUEUE: 2}
-    with pytest.raises(StoreError, match="ends at 5, so there is no 10"):
+    with pytest.raises(StoreError, match="ends at 5 and has no offset 10"):
         begins({QUEUE: 10}, {QUEUE: Ends(0, 5)}, fail_on_data_loss=True)
 
 
@@ -139,50 +139,50 @@ def test_options_are_read_and_columns_chosen() -> None:
     [
         (
             {**GOOD, "startingOffset": "latest"},
-            "There is no option startingOffset. Did you mean startingOffsets? Options ",
+            "No option startingOffset. Did you mean startingOffsets? Options ",
         ),
-        ({**GOOD, "zzz": "red"}, "There is no option zzz. Options are: names, accessKey"),
-        (NAMES, "Exactly one of subscribe, subscribePattern, assign says which topics are read, and none is given."),
+        ({**GOOD, "zzz": "red"}, "No option zzz. Options are: names, accessKey"),
+        (NAMES, "Set exactly one of subscribe, subscribePattern, assign to choose the topics; none is set."),
         (
             {**GOOD, "assign": "{}"},
-            "Exactly one of subscribe, subscribePattern, assign says which topics are read, and su",
+            "Set exactly one of subscribe, subscribePattern, assign to choose the topics; su",
         ),
         ({**NAMES, "subscribe": " , "}, "Option subscribe names no topic"),
-        ({**NAMES, "subscribePattern": "("}, "Option subscribePattern is no regular expression: missing )"),
+        ({**NAMES, "subscribePattern": "("}, "Option subscribePattern is not a regular expression: missing )"),
         (
             {**NAMES, "assign": '{"T": [0]}'},
-            'Option assign has to be JSON {"orders": ["broker-a:0"]}, and is not: 0 is no',
+            'Option assign must be JSON {"orders": ["broker-a:0"]}: 0 is no',
         ),
         ({**NAMES, "assign": "{}"}, "Option assign names no queue."),
-        ({"subscribe": "T"}, "The option names is missing: the name servers, as 127.0.0.1:9876."),
-        ({**GOOD, "accessKey": "k"}, "The options accessKey and secretKey belong together"),
-        ({**GOOD, "tls": "yes"}, "Option tls has to be true or false, and yes is neither."),
-        ({**GOOD, "startingOffsets": "soon"}, "Option startingOffsets has to be earliest, latest or JSON"),
-        ({**GOOD, "startingOffsets": '{"T": {"0": 3}}'}, "Option startingOffsets has to be earliest, latest or JSON"),
+        ({"subscribe": "T"}, "The option names is missing. Set it to the name servers, such as 127.0.0.1:9876."),
+        ({**GOOD, "accessKey": "k"}, "Set both options accessKey and secretKey"),
+        ({**GOOD, "tls": "yes"}, "Option tls must be true or false, not yes."),
+        ({**GOOD, "startingOffsets": "soon"}, "Option startingOffsets must be earliest, latest or JSON"),
+        ({**GOOD, "startingOffsets": '{"T": {"0": 3}}'}, "Option startingOffsets must be earliest, latest or JSON"),
         (
             {**GOOD, "startingOffsets": '{"T": {"a:0": true}}'},
-            "Option startingOffsets has to be earliest, latest or JSON",
+            "Option startingOffsets must be earliest, latest or JSON",
         ),
-        ({**GOOD, "startingOffsets": "latest"}, "Reading once begins at earliest and ends at latest, or at offsets"),
+        ({**GOOD, "startingOffsets": "latest"}, "A batch read begins at earliest and ends at latest, or at offsets"),
         (
             {**GOOD, "endingOffsets": '{"T": {"a:0": -2}}'},
-            "Reading once begins at earliest and ends at latest, or at off",
+            "A batch read begins at earliest and ends at latest, or at off",
         ),
         (
             {**GOOD, "startingOffsets": "earliest", "startingTimestamp": "1"},
-            "Name where to begin by startingTimestamp or",
+            "Set startingTimestamp or startingOffsets",
         ),
         (
             {**GOOD, "startingTimestamp": "noon"},
-            "Option startingTimestamp has to be a number of 0 or more, and noon is n",
+            "Option startingTimestamp must be a number of 0 or more, not noon.",
         ),
         (
             {**GOOD, "startingOffsetsByTimestampStrategy": "skip"},
-            "Option startingOffsetsByTimestampStrategy has to be la",
+            "Option startingOffsetsByTimestampStrategy must be la",
         ),
         (
             {**GOOD, "maxTriggerDelay": "soon"},
-            "Option maxTriggerDelay has to be a time such as 30s, 15m or 1h, and soon",
+            "Option maxTriggerDelay must be a duration such as 30s, 15m or 1h, not soon",
         ),
         (
             {**GOOD, "minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "8"},
@@ -190,11 +190,11 @@ def test_options_are_read_and_columns_chosen() -> None:
         ),
         (
             {**GOOD, "maxOffsetsPerTrigger": "5"},
-            "Reading once has no triggers: option maxOffsetsPerTrigger is for a stre",
+            "Option maxOffsetsPerTrigger needs a stre",
         ),
-        ({**GOOD, "minPartitions": "1000000"}, "Option minPartitions is 1000000; more than 100000 are not made."),
-        ({**GOOD, "columns": "tagsCode"}, "There is no column tagsCode. Columns are: topic, broker, queueId"),
-        ({**GOOD, "failOnDataLoss": "no"}, "Option failOnDataLoss has to be true or false, and no is neither."),
+        ({**GOOD, "minPartitions": "1000000"}, "Option minPartitions is 1000000; the maximum is 100000."),
+        ({**GOOD, "columns": "tagsCode"}, "No column tagsCode. Columns are: topic, broker, queueId"),
+        ({**GOOD, "failOnDataLoss": "no"}, "Option failOnDataLoss must be true or false, not no."),
     ],
 )
 def test_options_that_make_no_sense_are_refused_in_words(options: dict[str, str], says: str) -> None:
@@ -204,5 +204,5 @@ def test_options_that_make_no_sense_are_refused_in_words(options: dict[str, str]
 
 
 def test_a_stream_has_no_end() -> None:
-    with pytest.raises(ValueError, match=r"^A stream has no end: option endingOffsets is for reading once\.$"):
+    with pytest.raises(ValueError, match=r"^Option endingOffsets needs a batch read: a stream has no end\.$"):
         stream_of({**GOOD, "endingOffsets": json.dumps({"T": {"broker-a:0": 3}})})

@@ -43,13 +43,13 @@ def worlds() -> Iterator[Worlds]:
 def send(world: World, batch: list[Message], queue_id: int) -> None:
     producer = Producer(ProducerConfig(group="P"), world.instance("filler"))
 
-    async def story() -> None:
+    async def scenario() -> None:
         await producer.start()
         queue = MessageQueue(batch[0].topic, BROKER, queue_id)
         await (producer.send_batch(batch, queue=queue) if len(batch) > 1 else producer.send(batch[0], queue=queue))
         await producer.shutdown()
 
-    world.run(story())
+    world.run(scenario())
 
 
 def fill(world: World, count: int, *, queue_id: int = 0, body: bytes = b"body") -> None:
@@ -139,9 +139,9 @@ def test_offsets_by_queue_say_where_a_read_begins_and_ends(worlds: Worlds) -> No
     assert offsets(world, assign='{"T": ["broker-a:1"]}') == {1: list(range(20))}
     with pytest.raises(SandboxError, match=r"^Option startingOffsets names queue broker-a:7 of topic T, which is not"):
         ranges(world, startingOffsets='{"T": {"broker-a:7": 1}}')
-    with pytest.raises(SandboxError, match=r"^There is no queue broker-b:0 of topic T to read, which option assign"):
+    with pytest.raises(SandboxError, match=r"^Option assign names queue broker-b:0 of topic T, which does not exist"):
         ranges(world, assign='{"T": ["broker-b:0"]}')
-    with pytest.raises(StoreError, match=r"^startingOffsets begins queue broker-a:0 of topic T at 51, and it ends"):
+    with pytest.raises(StoreError, match=r"^startingOffsets is 51 for queue broker-a:0 of topic T, which ends at 50"):
         ranges(world, startingOffsets='{"T": {"broker-a:0": 51}}')
 
 
@@ -208,7 +208,7 @@ def test_retention_during_a_read_is_said_or_left_out(worlds: Worlds) -> None:
     [partition] = reader.partitions()
     assert next(reader.read(partition)).num_rows == 3_000
     retention(world)
-    with pytest.raises(StoreError, match=r"^Of queue broker-a:0 of topic T the messages 0 to \d+ are not there any mo"):
+    with pytest.raises(StoreError, match=r"^Messages 0 to \d+ of queue broker-a:0 of topic T no longer exist"):
         list(reader.read(partition))
     left = offsets(world, failOnDataLoss="false")[0]
     assert 0 < left[0] < 3_000
@@ -227,7 +227,7 @@ def test_a_broker_that_comes_back_in_time_is_waited_for_and_one_that_stays_away_
     assert found == list(range(200))
     world.cruel.partition(BROKER_IP, READER)
     began_s = world.now_s
-    with pytest.raises(ConnectFailed, match=r"^broker-a does not answer, asked for \d+ s about queue broker-a:0 of t"):
+    with pytest.raises(ConnectFailed, match=r"^broker-a did not answer within \d+ s about queue broker-a:0 of t"):
         list(reading(world).read(partition))
     assert PATIENCE_S / 2 < world.now_s - began_s < 2 * PATIENCE_S
 
@@ -236,18 +236,18 @@ def test_a_topic_that_may_only_be_written_is_named(worlds: Worlds) -> None:
     world = worlds()
     world.broker.create_topic(TopicConfig("W", 2, 2, permission=2))
     world.pass_s(1)
-    with pytest.raises(SandboxError, match=r"^The topic W has no queue that can be read: its permission is without R"):
+    with pytest.raises(SandboxError, match=r"^The topic W has no readable queue: its permission lacks R"):
         rows(world, subscribe="W")
 
 
 def test_no_name_server_no_topic_and_no_right_are_said_in_one_sentence(worlds: Worlds) -> None:
     world = worlds(acl=AclConfig((ADMIN,)))
-    with pytest.raises(ConnectFailed, match=r"^There is no name server at 10\.0\.0\.77:9876: .*\. Start it, or corr"):
+    with pytest.raises(ConnectFailed, match=r"^No name server answers at 10\.0\.0\.77:9876: .*\. Start it, or corr"):
         rows(world, names="10.0.0.77:9876")
-    with pytest.raises(SandboxError, match=r"^There is no topic U at 10\.0\.0\.1:9876\. Create it first, or correct"):
+    with pytest.raises(SandboxError, match=r"^No topic U at 10\.0\.0\.1:9876\. Create it first, or correct"):
         rows(world, subscribe="T,U")
     for keys in ({}, {"accessKey": ADMIN.access_key, "secretKey": "another secret"}):
-        with pytest.raises(NotForUs, match=r"^broker-a does not let queue broker-a:0 of topic T be read: .*[^.]\.$"):
+        with pytest.raises(NotForUs, match=r"^broker-a refuses reads of queue broker-a:0 of topic T: .*[^.]\.$"):
             rows(world, **keys)
     assert rows(world, accessKey=ADMIN.access_key, secretKey=ADMIN.secret_key) == []
 
@@ -340,7 +340,7 @@ def test_retention_before_a_stream_has_read_is_said_or_left_out(worlds: Worlds) 
         stream.step()
     fill(world, 3_000, body=bytes(400))
     retention(world)
-    with pytest.raises(StoreError, match=r"^Of queue broker-a:0 of topic T the messages 100 to \d+ are not there any"):
+    with pytest.raises(StoreError, match=r"^Messages 100 to \d+ of queue broker-a:0 of topic T no longer exist"):
         streams[0].run()
     streams[1].run()
     read = [place[3] for place in streams[1].rows]
@@ -378,14 +378,14 @@ def test_a_topic_that_is_deleted_ends_a_strict_stream_and_not_a_loose_one(worlds
     world.broker.delete_topic("T")
     world.name_server.delete_topic("T")
     world.pass_s(31)
-    with pytest.raises(StoreError, match=r"^Name servers do not give queue broker-a:0 of topic T for reading any m"):
+    with pytest.raises(StoreError, match=r"^The name servers no longer have queue broker-a:0 of topic T: it was"):
         step_for(world, streams[0], 200)
     assert streams[1].run() == []
     assert streams[1].rows == streams[0].rows
     world.broker.create_topic(TopicConfig("T", 2, 2))
     world.pass_s(31)
     fill(world, 4)
-    with pytest.raises(StoreError, match=r"^The queue broker-a:0 of topic T ends at 4, so there is no 10 to go on fro"):
+    with pytest.raises(StoreError, match=r"^The queue broker-a:0 of topic T ends at 4 and has no offset 10 to con"):
         streams[0].run()
     assert streams[1].run() == [("T", BROKER, 0, n) for n in range(4)]
 

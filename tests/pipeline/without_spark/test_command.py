@@ -15,9 +15,9 @@ from queueviz.management.commands import pipeline
 from queueviz.management.commands.pipeline import options_of, source_of
 from queueviz.models import Course
 from queueviz.runs.last_results import directories_of
-from queueviz.runs.printed import lines_of
-from sandbox.pipeline.launch import Order
-from sandbox.pipeline.results import Manifest, Table, publish
+from queueviz.runs.text_tables import lines_of
+from sandbox.pipeline.runs.launch import Order
+from sandbox.pipeline.runs.results import Manifest, Table, publish
 
 ROWS = [{"kind": "crc" * n * 10, "queue_offset": n, "says": "body\nis " + "x" * n * 40} for n in range(3)]
 
@@ -104,30 +104,32 @@ def test_what_spark_said_of_a_run_that_failed_is_kept(
         call_command("pipeline", "store_audit", "--store", str(home))
     logs = list((home / "pipeline" / ".spark").iterdir())
     assert [log.read_bytes() for log in logs] == ([words] if words else [])
-    assert str(said.value) == "It broke." + (f" What Spark said is in {logs[0]}." if words else "")
+    assert str(said.value) == "It broke." + (f" Spark's output is in {logs[0]}." if words else "")
 
 
 def test_of_a_sentence_of_ours_nothing_is_kept(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Child, "said", {"state": "failed", "why": "There is no table a.", "is_ours": True})
+    monkeypatch.setattr(Child, "said", {"state": "failed", "why": "No table a.", "is_ours": True})
     monkeypatch.setattr(Child, "words", b"WARN many\n")
-    with pytest.raises(CommandError, match=r"^There is no table a\.$"):
+    with pytest.raises(CommandError, match=r"^No table a\.$"):
         call_command("pipeline", "sql", "select * from a", "--store", str(home))
     assert list((home / "pipeline" / ".spark").iterdir()) == []
 
 
-def test_sealed_files_go_where_it_is_told_and_never_into_the_store(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sealed_files_go_to_the_chosen_directory_and_never_into_the_store(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Child, "said", {"state": "done", "tables": {"findings": 3}})
     monkeypatch.setattr(Child, "orders", [])
     store = home / "broker-a"
     call_command("pipeline", "seal", "--store", str(store), "--sealed", str(home / "files"), "--out", str(home / "o"))
     call_command("pipeline", "seal", "--store", str(store))
-    told, default = (order.sealed["broker-a"] for order in Child.orders)
-    assert told == str(home / "files")
+    reported, default = (order.sealed["broker-a"] for order in Child.orders)
+    assert reported == str(home / "files")
     assert Path(default).parent == home / "pipeline" / "seal" / "broker-a" / "files"
     for inside in (store, store / "sealed"):
-        with pytest.raises(CommandError, match="lies in the store: its broker owns that"):
+        with pytest.raises(CommandError, match="is in the store, and only its broker may write there"):
             call_command("pipeline", "seal", "--store", str(store), "--sealed", str(inside))
-    with pytest.raises(CommandError, match="--sealed is of --store"):
+    with pytest.raises(CommandError, match="--sealed needs --store"):
         call_command("pipeline", "import", "--sealed", str(home / "files"))
 
 
@@ -165,16 +167,16 @@ def test_a_query_is_given_the_results_that_there_are(out: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (("show",), "Name the job whose result it is. Jobs are: class_analytics, "),
-        (("show", "exprot", "--store", "payments-1"), "There is no job exprot. Jobs are: class_analytics, "),
+        (("show",), "Name a job. Jobs are: class_analytics, "),
+        (("show", "exprot", "--store", "payments-1"), "No job exprot. Jobs are: class_analytics, "),
         (
             ("show", "latency", "--store", "payments-1"),
-            "There is no result of latency in {home}/pipeline/latency/payments-1. Run the job first: pipeline latency.",
+            "No result of latency in {home}/pipeline/latency/payments-1. Run the job first: pipeline latency.",
         ),
         ((*OF, "--table", "finding"), "store_audit has no table finding. Tables are: findings."),
-        (("show", "store_audit"), "Name what to read: --store DIR, "),
+        (("show", "store_audit"), "Choose a source: --store DIR, "),
         (("sql", "--store", "payments-1"), "Write the query after sql: pipeline sql "),
-        (("latency", "payments-1"), "latency takes no payments-1: its own options are written --option KEY=VALUE."),
+        (("latency", "payments-1"), "latency takes no argument payments-1. Write its options as --option KEY=VALUE."),
     ],
 )
 def test_what_is_not_there_is_said(home: Path, out: Path, words: tuple[str, ...], why: str) -> None:
@@ -200,8 +202,8 @@ def test_an_import_reads_files_and_no_store(tmp_path: Path) -> None:
     assert source_of({**NOTHING, "job": "import"}, tmp_path) == ({}, {}, "files")
 
 
-def test_every_other_job_has_to_be_told_what_to_read(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="Name what to read: --store DIR") as refused:
+def test_every_other_job_needs_a_source(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="Choose a source: --store DIR") as refused:
         source_of({**NOTHING, "job": "export"}, tmp_path)
     assert refused.value.returncode == 1
 
@@ -225,10 +227,10 @@ def course(db: None) -> Course:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("grading", "--course", "no-such"), "There is no course no-such."),
-        (("grading", "--sandbox", "x", "--publish"), "--publish and --rerun are of a course"),
-        (("latency", "--course", "quiet-otter-hqnzrp", "--publish"), "--publish and --rerun are of the job grading"),
-        (("grading", "--course", "quiet-otter-hqnzrp", "--out", "x"), "leave --out away"),
+        (("grading", "--course", "no-such"), "No course no-such."),
+        (("grading", "--sandbox", "x", "--publish"), "--publish and --rerun need a course"),
+        (("latency", "--course", "quiet-otter-hqnzrp", "--publish"), "--publish and --rerun need the job grading"),
+        (("grading", "--course", "quiet-otter-hqnzrp", "--out", "x"), "Remove --out"),
     ],
 )
 def test_what_cannot_be_asked_is_said_before_spark_starts(

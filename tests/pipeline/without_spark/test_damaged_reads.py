@@ -1,4 +1,4 @@
-"""Reading damaged stores, without Spark: what is whole is read, once and by everybody, whatever stands beside it."""
+"""Reads of damaged stores without Spark: every reader returns each intact record once."""
 
 import os
 import struct
@@ -11,7 +11,7 @@ import pytest
 
 from sandbox.message.compression import ZLIB_FLAGS, compress
 from sandbox.pipeline.sources import records
-from sandbox.pipeline.sources.places import log_files, queues_of
+from sandbox.pipeline.sources.queue_positions import log_files, queues_of
 from sandbox.pipeline.sources.records import rows_of
 from sandbox.pipeline.sources.store import StoreSource
 from sandbox.store.reader import StoreReader
@@ -32,7 +32,7 @@ def batch(root: Path, **given_options: str) -> list[dict[str, Any]]:
 
 
 def offsets_by(root: Path) -> dict[str, list[int]]:
-    """The queue offsets everybody reads."""
+    """The queue offsets that every reader returns."""
     with StoreReader(root) as reader:
         independent = [one.queue_offset for one in reader.read("orders", 0, 0, 10_000)]
     return {
@@ -76,7 +76,7 @@ def test_a_bad_unit_costs_its_own_message_alone(root: Path, number: int, kind: s
 
 
 @pytest.mark.parametrize("at", [12, 15])
-def test_a_record_that_names_another_queue_is_no_row_for_anybody(root: Path, at: int) -> None:
+def test_a_record_of_another_queue_is_no_row_of_any_reader(root: Path, at: int) -> None:
     """Option `queueId` asks the directory, a filter asks the record."""
     with StoreReader(root) as reader:
         [third] = reader.read("orders", 0, 3, 4)

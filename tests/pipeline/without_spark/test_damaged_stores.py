@@ -1,4 +1,4 @@
-"""What has no business in a store, and what is missing there: findings of the audit, and never its end."""
+"""Foreign and missing files of a store: findings of the audit that never end it."""
 
 import os
 import shutil
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from sandbox.kernel.errors import StoreError
-from sandbox.pipeline.audit.whole import audit
 from sandbox.pipeline.sources.records import rows_of
+from sandbox.pipeline.store_audit.one_process import audit
 from sandbox.store.reader import StoreReader
 from sandbox.store.verify import verify
 from tests.golden.golden_stores import unpack
@@ -76,7 +76,7 @@ def no_text(root: Path) -> str:
 
 
 def verified(root: Path) -> list[Place]:
-    """What the verification on one core finds; its places in the log and in queues as those of files."""
+    """Return the findings of the single-core verification, with positions in files."""
     with StoreReader(root) as reader:
         found = verify(reader).findings
     return [

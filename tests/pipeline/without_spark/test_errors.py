@@ -1,4 +1,4 @@
-"""What stands in a run's way is said in one sentence, the exit code is not 0, and the last good result stays."""
+"""Failures before a run: one sentence, an exit code other than 0, and the last good result stays."""
 
 import errno
 import os
@@ -12,15 +12,15 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from sandbox.kernel.errors import StoreError
-from sandbox.pipeline.sentences import NO_ROOM, SPARK_GONE, WORKER_GONE, last_words, sentence_of
-from sandbox.pipeline.where import NoSpark, Where, look_for
+from sandbox.pipeline.runs.error_sentences import NO_ROOM, SPARK_GONE, WORKER_GONE, last_words, sentence_of
+from sandbox.pipeline.spark.master_address import NoSpark, Where, look_for
 from tests.pipeline.command_line import refused
 from tests.server.server import free_port
 
 
 @contextmanager
 def listener() -> Iterator[int]:
-    """A port where somebody takes connections and says nothing."""
+    """A port that accepts connections and sends nothing."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
@@ -53,16 +53,16 @@ def test_a_master_as_spark_writes_it_is_taken(master: str) -> None:
 def test_another_master_is_refused_with_what_would_be_right(master: str) -> None:
     with pytest.raises(NoSpark) as said:
         look_for(Where(master=master), {})
-    assert str(said.value).startswith(f"The master {master} is no address of a Spark cluster: write it as spark://")
+    assert str(said.value).startswith(f"The master {master} is not an address of a Spark cluster. Write it as spark://")
 
 
 def test_yarn_needs_to_know_where_its_configuration_is() -> None:
-    with pytest.raises(NoSpark, match=r"^The master yarn is found by its configuration: set HADOOP_CONF_DIR"):
+    with pytest.raises(NoSpark, match=r"^The master yarn needs its configuration: set HADOOP_CONF_DIR"):
         look_for(Where(master="yarn"), {})
     look_for(Where(master="yarn"), {"YARN_CONF_DIR": "/etc/hadoop"})
 
 
-def test_a_master_or_a_server_nobody_runs_is_noticed_before_spark_is_started() -> None:
+def test_a_missing_master_or_server_is_reported_before_spark_starts() -> None:
     port = free_port()
     with pytest.raises(NoSpark, match=rf"^No Spark master answers at spark://127\.0\.0\.1:{port}: connection ref"):
         look_for(Where(master=f"spark://127.0.0.1:{port}"), {})
@@ -75,7 +75,7 @@ def test_a_master_or_a_server_nobody_runs_is_noticed_before_spark_is_started() -
 
 @pytest.mark.parametrize("remote", ["127.0.0.1:15002", "sc://", "sc://host:port", "sc://host:1/path", "spark://h:1"])
 def test_another_remote_is_refused_with_what_would_be_right(remote: str) -> None:
-    with pytest.raises(NoSpark, match=r"is no address of a Spark Connect server: write it as sc://host:15002\.$"):
+    with pytest.raises(NoSpark, match=r"is not an address of a Spark Connect server\. Write it as sc://host:15002\.$"):
         look_for(Where(remote=remote), {})
 
 
@@ -100,7 +100,7 @@ JAVA_LAST_WORDS = 'WARN x\nException in thread "main" org.apache.spark.SparkExce
         (
             Exception("[JAVA_GATEWAY_EXITED] Java gateway process exited"),
             "",
-            "Spark did not start: Java ended at once. Is it Java 17 or newer, and is there memory for it?",
+            "Spark did not start: Java ended at once. Check that it is Java 17 or newer and that memory is free.",
         ),
         (
             Exception(
@@ -144,7 +144,7 @@ def home(tmp_path: Path, settings: Any) -> Path:
 
 
 def test_what_is_wrong_with_the_wish_is_one_line_and_a_code(home: Path) -> None:
-    assert refused(home, "export", "--sandbox", "nobody") == f"There is no sandbox nobody in {home}."
+    assert refused(home, "export", "--sandbox", "nobody") == f"No sandbox nobody in {home}."
 
 
 def test_what_is_wrong_with_the_wish_is_said_without_spark(home: Path, golden: Path) -> None:
@@ -152,18 +152,18 @@ def test_what_is_wrong_with_the_wish_is_said_without_spark(home: Path, golden: P
     port = free_port()
     store = ("export", "--store", str(golden))
     for words, why in (
-        ((*store, "--master", "loca[2]"), "The master loca[2] is no address of a Spark"),
+        ((*store, "--master", "loca[2]"), "The master loca[2] is not an address of a Spark"),
         (
             (*store, "--remote", f"sc://127.0.0.1:{port}"),
             f"No Spark Connect server answers at sc://127.0.0.1:{port}: connection refused.",
         ),
         (
             (*store, "--out", str(home / "file")),
-            f"{home}/file is a file, or lies below one: a result needs a directory.",
+            f"{home}/file is a file or is below a file. Choose a directory for the result.",
         ),
         ((*store, "--out", "/proc/nowhere"), "/proc/nowhere cannot be used: no such file or directory."),
-        (("exprot", "--store", str(golden)), "There is no job exprot. Jobs are: "),
-        (("export", "--class", str(home)), f"There is no sandbox below {home}: simulate_class makes such a directory."),
+        (("exprot", "--store", str(golden)), "No job exprot. Jobs are: "),
+        (("export", "--class", str(home)), f"No sandbox in {home}. manage.py simulate_class writes such a directory."),
     ):
         with pytest.raises(CommandError) as error:
             call_command("pipeline", *words)
@@ -173,9 +173,9 @@ def test_what_is_wrong_with_the_wish_is_said_without_spark(home: Path, golden: P
     assert not list((home / "pipeline" / ".spark").glob("*.log"))
 
 
-def test_somebody_who_is_no_connect_server_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_not_spark_connect_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     from sandbox.pipeline import session
 
     monkeypatch.setattr(session, "SERVER_READY_S", 0.5)
-    with listener() as port, pytest.raises(NoSpark, match=rf"^Who answers at sc://127\.0\.0\.1:{port} is no Spark C"):
+    with listener() as port, pytest.raises(NoSpark, match=rf"^The server at sc://127\.0\.0\.1:{port} is not a Spark C"):
         session.wait_for_server(f"sc://127.0.0.1:{port}")

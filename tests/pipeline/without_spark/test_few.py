@@ -1,8 +1,8 @@
-"""Whether a run reads so little that it is planned otherwise."""
+"""The size below which a run is planned differently."""
 
 from pathlib import Path
 
-from sandbox.pipeline.few import FEW_BYTES, is_few
+from sandbox.pipeline.spark.small_runs import FEW_BYTES, is_few
 
 
 def filled(root: Path, size: int) -> None:

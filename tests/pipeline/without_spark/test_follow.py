@@ -13,12 +13,12 @@ from django.core.management import CommandError, call_command
 
 from queueviz.management.commands import pipeline as command
 from sandbox.pipeline.__main__ import listen
-from sandbox.pipeline.launch import Order
-from sandbox.pipeline.running import Runner
+from sandbox.pipeline.runs.launch import Order
+from sandbox.pipeline.runs.runner import Runner
 
 
 class Played:
-    """Says what a child says; the first time it is heard out, somebody presses Ctrl-C."""
+    """A child's reports; the first complete read ends with Ctrl-C."""
 
     exit_code = None
 
@@ -70,10 +70,10 @@ def test_ctrl_c_ends_what_follows_and_it_is_done(home: Path, capsys: pytest.Capt
 
 
 def test_ctrl_c_cuts_off_what_does_not_follow(home: Path) -> None:
-    with pytest.raises(CommandError, match=r"^It was interrupted; the last result is as it was\.$"):
+    with pytest.raises(CommandError, match=r"^Interrupted\. The last result is unchanged\.$"):
         call_command("pipeline", "lag_history", "--sandbox", "s", "--json")
     [child] = made
-    assert child.said[1:] == ["closed"]  # it hears that nobody listens any more
+    assert child.said[1:] == ["closed"]  # the child learns that the reader is gone
 
 
 def test_an_order_that_has_not_begun_is_cancelled_when_the_parent_ends(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.java import LEAST_VERSION, NoJava, java_home, overlay, version_of
-from sandbox.pipeline.java_classes import STALE_MS, archive_of, keep
 from sandbox.pipeline.session import addresses
+from sandbox.pipeline.spark.java import LEAST_VERSION, NoJava, java_home, overlay, version_of
+from sandbox.pipeline.spark.java_classes import STALE_MS, archive_of, keep
 
 
 def fake(home: Path, version: str) -> Path:
-    """A Java that tells its version, and its arguments when asked for anything else."""
+    """A Java that prints its version, and its arguments for any other command."""
     (home / "bin").mkdir(parents=True)
     java = home / "bin" / "java"
     java.write_text(f"""#!/bin/sh

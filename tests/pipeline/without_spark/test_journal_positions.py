@@ -1,4 +1,4 @@
-"""Where a stream of a journal stands: behind whole lines, over segments, crashes and dropped files."""
+"""Positions of a journal stream: after whole lines, over segments, crashes and dropped files."""
 
 import random
 from pathlib import Path
@@ -153,7 +153,7 @@ def test_segments_dropped_unread_are_a_sentence_or_left_out(tmp_path: Path) -> N
     planned = reader.partitions(start, end)
     paths[0].unlink()
     for asked in (lambda: seqs(reader, start, end), lambda: list(reader.read(planned[0]))):
-        with pytest.raises(StoreError, match="The journal of s has dropped segments that the stream had not read yet"):
+        with pytest.raises(StoreError, match="The journal of s deleted segments before the stream read them"):
             asked()
     lenient = reader_of(directory, failOnDataLoss="false")
     assert seqs(lenient, start, lenient.latestOffset(start, ALL)) == list(range(int(paths[1].stem), 100))
@@ -171,12 +171,12 @@ def test_segments_dropped_before_the_stream_began_are_no_loss(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"startingOffsets": "middle"}, "Option startingOffsets has to be earliest or latest, and middle is neither."),
+        ({"startingOffsets": "middle"}, "Option startingOffsets must be earliest or latest, not middle."),
         (
             {"maxBytesPerTrigger": "0"},
-            "Option maxBytesPerTrigger has to be 1 or more: with 0 nothing would ever be read.",
+            "Option maxBytesPerTrigger must be 1 or more: with 0 no event would be read.",
         ),
-        ({"failOnDataLoss": "maybe"}, "Option failOnDataLoss has to be true or false, and maybe is neither."),
+        ({"failOnDataLoss": "maybe"}, "Option failOnDataLoss must be true or false, not maybe."),
     ],
 )
 def test_a_wrong_option_is_a_sentence(tmp_path: Path, options: dict[str, str], why: str) -> None:

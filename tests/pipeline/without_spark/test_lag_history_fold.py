@@ -1,4 +1,4 @@
-"""Lag history against the engine's own Board: every second the same figures, and unknown where no event tells."""
+"""Lag history against the engine's Board: equal figures every second, and unknown without an event."""
 
 import json
 import random
@@ -9,7 +9,7 @@ import pytest
 
 from sandbox.cluster.config import HostConfig
 from sandbox.journal.segments import rows_since
-from sandbox.pipeline.lag import saved
+from sandbox.pipeline.lag import fold_json
 from sandbox.pipeline.lag.fold import WANTED, Fold, JournalLine
 from sandbox.pipeline.lag.rows import Row
 from sandbox.pipeline.sources.journal_files import Chosen, batches, pieces_of
@@ -21,16 +21,16 @@ from sandbox.simulation.world import BEGIN_MS, World
 Board = dict[tuple[str, str, str, int], tuple[int | None, int | None]]  # group, topic, queue, from_ms: lag, lag_ms
 
 
-def told_of(journal: Path) -> list[JournalLine]:
+def journal_lines(journal: Path) -> list[JournalLine]:
     """As the source gives them."""
     found = batches(pieces_of({"s": journal}), Chosen(lines_of=WANTED))
     rows = (row for batch in found for row in batch.to_pylist())
     return [JournalLine(row["seq"], row["at_ms"], row["event"], row["fields"]) for row in rows]
 
 
-def folded(told: list[JournalLine]) -> Fold:
+def folded(reported: list[JournalLine]) -> Fold:
     fold = Fold()
-    fold.take(told)
+    fold.take(reported)
     return fold
 
 
@@ -55,7 +55,7 @@ class Watch:
             self._look()
 
     def act(self, *actions: dict[str, Any]) -> None:
-        """In the middle of a second."""
+        """Act in the middle of a second."""
         self.world.run(0.5)
         for fields in actions:
             self.world.act(fields.pop("action"), **fields)
@@ -116,7 +116,7 @@ def test_every_second_is_what_the_board_showed(home: Path, template: str) -> Non
         watch = Watch(world, pairs)
         watch.run(60)
         world.sleep()
-    fold = folded(told_of(journal_of(home)))
+    fold = folded(journal_lines(journal_of(home)))
     assert assert_same(fold, watch.board) > 200
 
 
@@ -124,7 +124,7 @@ def test_what_came_and_went_adds_up(home: Path) -> None:
     with World(home, "orders", seed=4) as world:
         world.run(40)
         world.sleep()
-    fold = folded(told_of(journal_of(home)))
+    fold = folded(journal_lines(journal_of(home)))
     rows = list(rows_since(journal_of(home), 0))
     end = fold.open_ms
     stored = sum(
@@ -147,7 +147,7 @@ def test_tens_and_fives_are_the_seconds_put_together(home: Path) -> None:
     with World(home, "orders", seed=4) as world:
         world.run(650)
         world.sleep()
-    fold = folded(told_of(journal_of(home)))
+    fold = folded(journal_lines(journal_of(home)))
     seconds = figures(fold)
     for table, width_ms in (("tens", 10_000), ("fives", 300_000)):
         rolled = figures(fold, table)
@@ -172,20 +172,20 @@ def test_cut_into_any_batches_the_same_rows_come_out_once(home: Path, seed: int)
         world.wake()
         world.run(10)
         world.sleep()
-    told = told_of(journal_of(home))
-    whole = folded(told)
+    reported = journal_lines(journal_of(home))
+    whole = folded(reported)
     draw, at, rows = random.Random(seed), 0, {name: list[Row]() for name in whole.rows}
-    state = saved.dump(Fold())
-    while at < len(told):
-        fold = saved.load(state)
+    state = fold_json.dump(Fold())
+    while at < len(reported):
+        fold = fold_json.load(state)
         step = draw.choice([1, 7, 200])
-        fold.take(told[at : at + step])
+        fold.take(reported[at : at + step])
         for name, out in fold.rows.items():
             rows[name] += out
-        state = saved.dump(fold)
+        state = fold_json.dump(fold)
         at += step
     assert {name: sorted(out) for name, out in rows.items()} == {name: sorted(out) for name, out in whole.rows.items()}
-    assert saved.load(state).true_to == whole.true_to
+    assert fold_json.load(state).true_to == whole.true_to
 
 
 def test_a_reset_backwards_is_seen_and_consumes_nothing(home: Path) -> None:
@@ -208,7 +208,7 @@ def test_a_reset_backwards_is_seen_and_consumes_nothing(home: Path) -> None:
         )
         watch.run(20)
         world.sleep()
-    fold = folded(told_of(journal_of(home)))
+    fold = folded(journal_lines(journal_of(home)))
     rows = figures(fold)
     for key, (lag, lag_ms) in watch.board.items():
         if key in rows:
@@ -232,7 +232,7 @@ def test_a_killed_server_leaves_what_it_took_unknown_and_goes_on(home: Path) -> 
         watch._look()
         watch.run(20)
         world.sleep()
-    fold = folded(told_of(journal_of(home)))
+    fold = folded(journal_lines(journal_of(home)))
     last = woken_ms // 1_000 * 1_000
     at_kill = [row.figures for row in fold.rows["seconds"] if row.from_ms == last]
     assert {(second.produced, second.consumed) for second in at_kill} == {(None, None)}
@@ -240,7 +240,7 @@ def test_a_killed_server_leaves_what_it_took_unknown_and_goes_on(home: Path) -> 
     assert {row.figures.lag is None for row in fold.rows["seconds"] if row.from_ms > last} == {False}
 
 
-def test_a_killed_broker_is_unknown_until_something_tells(home: Path) -> None:
+def test_a_killed_broker_is_unknown_until_an_event_reports_it(home: Path) -> None:
     with World(home, "orders", seed=4) as world:
         watch = Watch(world, [("order-svc", "orders")])
         watch.run(20)
@@ -249,7 +249,7 @@ def test_a_killed_broker_is_unknown_until_something_tells(home: Path) -> None:
         watch.act({"action": "StartBroker", "broker": "broker-a", "broker_id": 0})
         watch.run(90)
         world.sleep()
-    fold = folded(told_of(journal_of(home)))
+    fold = folded(journal_lines(journal_of(home)))
     killed_ms = BEGIN_MS + 21_000
     down = [
         row.figures.lag
@@ -275,7 +275,7 @@ def test_what_the_valve_held_back_is_unknown_not_zero(home: Path) -> None:
     rows = list(rows_since(journal_of(home), 0))
     [skipped, *_] = [row for row in rows if row["type"] == "FlowSkipped"]
     assert skipped["others"]  # commits among them
-    fold = folded(told_of(journal_of(home)))
+    fold = folded(journal_lines(journal_of(home)))
     hidden = [
         row.figures
         for row in fold.rows["seconds"]
@@ -293,10 +293,10 @@ def test_a_journal_whose_beginning_was_dropped_is_unknown_until_a_keyframe(home:
         watch = Watch(world, [("order-svc", "orders")])
         watch.run(60)
         world.sleep()
-    told = told_of(journal_of(home))
-    keyframes = [entry for entry in told if entry.event == "Keyframe"]
+    reported = journal_lines(journal_of(home))
+    keyframes = [entry for entry in reported if entry.event == "Keyframe"]
     assert len(keyframes) > 2
-    rest = [entry for entry in told if entry.seq > keyframes[1].seq - 300]
+    rest = [entry for entry in reported if entry.seq > keyframes[1].seq - 300]
     fold = folded(rest)
     first_ms, known_ms = rest[0].at_ms // 1_000 * 1_000, keyframes[1].at_ms // 1_000 * 1_000
     assert first_ms < known_ms
@@ -311,10 +311,10 @@ def test_segments_dropped_unread_leave_a_gap_that_is_unknown(home: Path) -> None
         watch = Watch(world, [("order-svc", "orders")])
         watch.run(120)
         world.sleep()
-    told = told_of(journal_of(home))
-    gone = [entry for entry in told if BEGIN_MS + 20_300 < entry.at_ms < BEGIN_MS + 30_700]
-    known_ms = next(entry.at_ms for entry in told if entry.event == "Keyframe" and entry.at_ms > gone[-1].at_ms)
-    fold = folded([entry for entry in told if not gone[0].seq <= entry.seq <= gone[-1].seq])
+    reported = journal_lines(journal_of(home))
+    gone = [entry for entry in reported if BEGIN_MS + 20_300 < entry.at_ms < BEGIN_MS + 30_700]
+    known_ms = next(entry.at_ms for entry in reported if entry.event == "Keyframe" and entry.at_ms > gone[-1].at_ms)
+    fold = folded([entry for entry in reported if not gone[0].seq <= entry.seq <= gone[-1].seq])
     unknown = (BEGIN_MS + 20_000, known_ms // 1_000 * 1_000 + 20_000)
     assert assert_same(fold, watch.board, unknown=unknown) > 500
     inside = [row.figures for row in fold.rows["seconds"] if BEGIN_MS + 20_000 <= row.from_ms <= BEGIN_MS + 30_000]
@@ -334,7 +334,7 @@ def test_sleep_takes_no_time_and_nothing_is_lost_in_it(home: Path) -> None:
         watch._look()
         watch.run(20)
         world.sleep()
-    fold = folded(told_of(journal_of(home)))
+    fold = folded(journal_lines(journal_of(home)))
     assert assert_same(fold, watch.board) > 250
     assert all(row.figures.produced is not None for row in fold.rows["seconds"])
 
@@ -354,7 +354,7 @@ def test_broadcasting_members_have_rows_of_their_own(home: Path) -> None:
         world.run(40)
         board = world.read("board/all/orders").data["queues"]
         world.sleep()
-    fold = folded(told_of(journal_of(home)))
+    fold = folded(journal_lines(journal_of(home)))
     mine = [row for row in fold.rows["seconds"] if row.group == "all" and row.topic == "orders"]
     last_ms = max(row.from_ms for row in mine)
     last = {row.queue: row.figures.lag for row in mine if row.from_ms == last_ms}
@@ -380,7 +380,7 @@ def test_a_broadcasting_member_without_an_offset_of_its_own_has_no_lag_that_is_k
         watch = Watch(world, [("all", "orders")])
         watch.run(20)
         world.sleep()
-    rows = figures(folded(told_of(journal_of(home))))
+    rows = figures(folded(journal_lines(journal_of(home))))
     found = {key: row.figures.lag for key, row in rows.items() if key in watch.board}
     assert all(lag in (None, watch.board[key][0]) for key, lag in found.items()), "its file is later than its memory"
     assert len(found) > 100
@@ -388,13 +388,13 @@ def test_a_broadcasting_member_without_an_offset_of_its_own_has_no_lag_that_is_k
 
 
 def test_time_that_was_jumped_over_has_no_seconds(home: Path) -> None:
-    told: list[JournalLine] = []
+    reported: list[JournalLine] = []
 
-    def tell(at_ms: int, kind: str, **fields: Any) -> None:
-        told.append(JournalLine(len(told), at_ms, kind, json.dumps(fields)))
+    def note(at_ms: int, kind: str, **fields: Any) -> None:
+        reported.append(JournalLine(len(reported), at_ms, kind, json.dumps(fields)))
 
-    tell(0, "TopicChanged", topic="t", broker="b", read_queues=1, write_queues=1, permission=6, how="cluster")
-    tell(
+    note(0, "TopicChanged", topic="t", broker="b", read_queues=1, write_queues=1, permission=6, how="cluster")
+    note(
         0,
         "SubscriptionChanged",
         broker="b",
@@ -405,9 +405,9 @@ def test_time_that_was_jumped_over_has_no_seconds(home: Path) -> None:
         client_id="c",
         replaced=None,
     )
-    tell(100, "MessagesStored", topic="t", broker="b", queue_id=0, first_offset=0, count=2, physical_offset=0, bytes=9)
-    tell(86_400_500, "ClockChanged", rate=1.0, reason="jump", wall_ms=0)
-    tell(
+    note(100, "MessagesStored", topic="t", broker="b", queue_id=0, first_offset=0, count=2, physical_offset=0, bytes=9)
+    note(86_400_500, "ClockChanged", rate=1.0, reason="jump", wall_ms=0)
+    note(
         86_402_000,
         "MessagesStored",
         topic="t",
@@ -418,7 +418,7 @@ def test_time_that_was_jumped_over_has_no_seconds(home: Path) -> None:
         physical_offset=0,
         bytes=9,
     )
-    fold = folded(told)
+    fold = folded(reported)
     assert [(row.from_ms, *row.figures) for row in fold.rows["seconds"]] == [
         (0, 2, 0, 2, 900),
         (86_400_000, 0, 0, 2, 86_400_900),

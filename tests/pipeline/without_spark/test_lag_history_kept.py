@@ -11,7 +11,7 @@ import pytest
 
 from sandbox.pipeline.lag import result_store
 from sandbox.pipeline.lag.result_store import DIRECTORY, FILES_AT_MOST, STATE, Place
-from sandbox.pipeline.results import manifest_of
+from sandbox.pipeline.runs.results import manifest_of
 
 FIRST = "aaaaaaaa-1"
 
@@ -49,7 +49,7 @@ def test_batches_add_up_and_the_state_is_the_last_ones(tmp_path: Path) -> None:
     assert pyarrow.dataset.dataset(before).to_table().to_pylist() == [{"state": b"2"}]
 
 
-def test_a_batch_told_twice_is_in_once(tmp_path: Path) -> None:
+def test_a_repeated_batch_is_stored_once(tmp_path: Path) -> None:
     for batch in (0, 1, 1, 2, 2):
         add(tmp_path, batch)
     assert shown(tmp_path) == [0, 1, 2]
@@ -60,9 +60,7 @@ class Killed(Exception):
 
 
 @pytest.mark.parametrize("step", range(8))
-def test_killed_at_any_step_the_batch_is_in_once_when_it_is_told_again(
-    tmp_path: Path, monkeypatch: Any, step: int
-) -> None:
+def test_killed_at_any_step_a_repeated_batch_is_stored_once(tmp_path: Path, monkeypatch: Any, step: int) -> None:
     """Every call that changes the disk is a place to die, before it and so after the one before."""
     add(tmp_path, 0)
     add(tmp_path, 1)
@@ -93,7 +91,7 @@ def test_killed_at_any_step_the_batch_is_in_once_when_it_is_told_again(
     add(tmp_path, 2)
     add(tmp_path, 3)
     assert shown(tmp_path) == [0, 1, 2, 3]
-    assert len(list((tmp_path / DIRECTORY).iterdir())) == 2  # this result, and the one somebody may still read
+    assert len(list((tmp_path / DIRECTORY).iterdir())) == 2  # this result, and the one that a reader may still use
 
 
 def test_files_do_not_become_many(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""One queue as the journal tells it: ends, and the times its messages were stored."""
+"""One queue of the journal: its ends, and the store times of its messages."""
 
 import random
 
@@ -13,14 +13,14 @@ def test_times_are_those_of_the_turn_a_message_came_in() -> None:
     assert (queue.max_offset, queue.produced) == (4, 4)
 
 
-def test_a_turn_told_twice_counts_once() -> None:
+def test_a_repeated_turn_counts_once() -> None:
     queue = QueueEnds(0, 0)
     for _ in range(2):
         queue.stored(0, 3, 100)
     assert (queue.max_offset, queue.produced) == (3, 3)
 
 
-def test_what_was_not_told_has_no_time_and_makes_the_count_unknown() -> None:
+def test_a_missing_event_has_no_time_and_makes_the_count_unknown() -> None:
     queue = QueueEnds(0, 0)
     queue.stored(0, 2, 100)
     queue.stored(5, 1, 300)
@@ -44,7 +44,7 @@ def test_a_keyframe_that_agrees_changes_nothing() -> None:
     assert (queue.produced, queue.stored_ms(2)) == (4, 100)
 
 
-def test_far_behind_the_wait_is_told_a_thousandth_too_long_at_most() -> None:
+def test_far_behind_the_wait_is_at_most_a_thousandth_too_long() -> None:
     draw = random.Random(1)
     for gap_ms in (1, 50, 5_000):
         queue, times, now_ms = QueueEnds(0, 0), [], 0
@@ -54,13 +54,13 @@ def test_far_behind_the_wait_is_told_a_thousandth_too_long_at_most() -> None:
             times.append(now_ms)
         longest_ms = now_ms - times[0]
         for offset, stored_ms in enumerate(times):
-            told_ms = queue.stored_ms(offset)
-            assert told_ms is not None
-            assert 0 <= stored_ms - told_ms <= longest_ms / 1_000
+            reported_ms = queue.stored_ms(offset)
+            assert reported_ms is not None
+            assert 0 <= stored_ms - reported_ms <= longest_ms / 1_000
         assert len(queue.to_json()[3]) <= RUNS_KEPT
 
 
-def test_what_everybody_is_through_with_is_forgotten() -> None:
+def test_times_that_no_group_needs_are_dropped() -> None:
     queue = QueueEnds(0, 0)
     for offset in range(100):
         queue.stored(offset, 1, offset * 10)

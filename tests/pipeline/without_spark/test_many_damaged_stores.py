@@ -1,4 +1,4 @@
-"""Stores damaged from seeds: every reader ends, nobody loses a whole message, and the audit finds each damage."""
+"""Stores damaged from seeds: every reader ends, no reader loses an intact message, the audit finds each damage."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ EVERYDAY, NIGHTLY = 12, 100
 
 
 @pytest.mark.parametrize("seed", range(EVERYDAY))
-def test_a_damaged_store_is_read_by_everybody_alike_and_no_whole_message_is_lost(seed: int, tmp_path: Path) -> None:
+def test_all_readers_of_a_damaged_store_agree_and_lose_no_intact_message(seed: int, tmp_path: Path) -> None:
     assert wrong_with(seed, tmp_path) == []
 
 
@@ -28,6 +28,6 @@ def test_a_hundred_damaged_stores_are_read_so_within_256_mb() -> None:
         text=True,
         check=True,
     )
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert told["wrong"] == []
-    assert told["peak_bytes"] < MOST_BYTES
+    reported = json.loads(done.stdout.splitlines()[-1])
+    assert reported["wrong"] == []
+    assert reported["peak_bytes"] < MOST_BYTES

@@ -17,12 +17,12 @@ ODD = st.lists(st.sampled_from(["\x01", "\x02", "a", "KEYS", "\x00", "é"]), max
 
 def check(texts: list[str]) -> None:
     read = Properties(pa.array(texts, pa.string()))
-    told = [properties.decode(text) for text in texts]
-    assert [dict(row) for row in read.column().to_pylist()] == told
+    reported = [properties.decode(text) for text in texts]
+    assert [dict(row) for row in read.column().to_pylist()] == reported
     assert read.column().type == pa.map_(pa.string(), pa.string())
-    assert [len(row) for row in read.column().to_pylist()] == [len(row) for row in told], "a name stands once"
+    assert [len(row) for row in read.column().to_pylist()] == [len(row) for row in reported], "a name stands once"
     for name in ("KEYS", "TAGS", "x"):
-        assert read.value(name).to_pylist() == [row.get(name) for row in told]
+        assert read.value(name).to_pylist() == [row.get(name) for row in reported]
         assert read.value(name).type == pa.string()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.audit.whole import audit
+from sandbox.pipeline.store_audit.one_process import audit
 from sandbox.store.findings import ERROR, NOTE, WARNING
 from sandbox.store.reader import StoreReader
 from sandbox.store.verify import verify
@@ -65,7 +65,7 @@ def without_index(*numbers: int) -> Damage:
         left = [path.name for path in files if path.exists()]
         behind = [name for name in left if name < files[numbers[0]].name]
         after = [name for name in left if name > files[numbers[0]].name]
-        if behind and after and int(after[0]) - int(behind[-1]) > 5_000:  # its seconds tell that a file is missing
+        if behind and after and int(after[0]) - int(behind[-1]) > 5_000:  # its seconds show that a file is missing
             return [(ERROR, "missing_file", f"index/{after[0]}")]
         return [(ERROR, "missing_entry", f"index/{behind[-1] if behind else after[0]}")]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox.message.record import MAGIC
-from sandbox.pipeline.sources.places import EVERYTHING, Wanted, log_files, places, queues_of
+from sandbox.pipeline.sources.queue_positions import EVERYTHING, Wanted, log_files, places, queues_of
 from sandbox.pipeline.sources.records import SCHEMA, batches, rows_of
 from tests.golden.golden_stores import NAMES, rows, unpack
 
@@ -50,16 +50,16 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @pytest.mark.golden
 @pytest.mark.parametrize("batch_rows", [7, 1_000])
 def test_every_field_is_what_a_real_client_read(store: Path, batch_rows: int) -> None:
-    told = {name_of(row): row for row in (*rows("messages"), *rows("unpullable_messages"))}
+    reported = {name_of(row): row for row in (*rows("messages"), *rows("unpullable_messages"))}
     found = read(store, batch_rows=batch_rows)
     assert [name_of(row) for row in found] != sorted(map(name_of, found)), "in the order of the log"
-    later = {name_of(row) for row in found} - told.keys()
+    later = {name_of(row) for row in found} - reported.keys()
     assert {topic for topic, _, _ in later} <= {"RMQ_SYS_TRANS_HALF_TOPIC"}, "put again after the recovery"
-    assert {name_of(row) for row in found} >= told.keys()
+    assert {name_of(row) for row in found} >= reported.keys()
     for row in found:
         if name_of(row) in later:
             continue
-        client = told[name_of(row)]
+        client = reported[name_of(row)]
         for ours, theirs in SAME.items():
             assert (row[ours] or "") == (client[theirs] or ""), (name_of(row), ours)
         assert dict(row["properties"]) == client["properties"]

@@ -10,14 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from sandbox.kernel.errors import StoreError
-from sandbox.pipeline.audit.whole import audit
 from sandbox.pipeline.jobs.job import Given, Source
+from sandbox.pipeline.runs.error_sentences import sentence_of
 from sandbox.pipeline.sealed import entries, plan, sealing, writing
 from sandbox.pipeline.sealed.entries import SealedElsewhere, entries_in, held
 from sandbox.pipeline.sealed.plan import TRIMMED, look
 from sandbox.pipeline.sealed.reading import parts_of
 from sandbox.pipeline.sealed.sealing import unsealed_bytes
-from sandbox.pipeline.sentences import sentence_of
+from sandbox.pipeline.store_audit.one_process import audit
 from tests.golden.golden_stores import NAMES, unpack
 from tests.pipeline.damaged import LOG_BYTES, damaged, sound
 from tests.pipeline.sealed_reads import NO_SESSION, files_in, rows_alone, rows_through, sealed, states
@@ -108,7 +108,7 @@ def test_what_is_written_between_planning_and_reading_leaves_no_gap(broker: Brok
     rows = [row for file in parts.files for row in pq.read_table(file).to_pylist()]
     rows += rows_alone(broker.root, options)
     assert [row["queueOffset"] for row in rows] == list(range(65))
-    assert "other queue units lead into the log file" in why(broker.root, directory)
+    assert "other queue units point into the log file" in why(broker.root, directory)
     assert rows_through(broker.root, directory) == rows_alone(broker.root)
 
 
@@ -119,7 +119,7 @@ def test_records_that_are_not_in_their_queues_yet_are_waited_for(broker: Broker,
         broker.store.put_message(message(number, topic="payments"))
     refused = [one.why for one in sealed(broker.root, directory) if one.state == "refused"]
     assert refused
-    assert set(refused) == {"records of it are not in their queues yet"}
+    assert set(refused) == {"its records are not yet in their queues"}
     broker.store.dispatch()
     assert "refused" not in states(broker.root, directory)
     assert rows_through(broker.root, directory) == rows_alone(broker.root)
@@ -145,7 +145,7 @@ def test_a_queue_that_begins_within_a_sealed_file_is_read_from_the_log(root: Pat
     [first, *_] = sorted((root / "consumequeue" / "orders" / "0").iterdir())
     first.unlink()
     assert rows_through(root, directory) == rows_alone(root)
-    assert "other queue units lead into the log file" in why(root, directory)
+    assert "other queue units point into the log file" in why(root, directory)
 
 
 def test_rows_that_a_reader_of_the_store_would_leave_out_are_not_read_from_a_sealed_file(
@@ -167,7 +167,7 @@ def overwritten_quietly(log: Path) -> None:
 CHANGES: dict[str, tuple[Callable[[Path, Path], object], str]] = {
     "a byte of the log": (lambda log, _: overwrite(log, 300, b"\x5a"), "the log file has another hash"),
     "a byte of the log, not its time": (lambda log, _: overwritten_quietly(log), "the log file has another hash"),
-    "the log shorter": (lambda log, _: os.truncate(log, LOG_BYTES - 1), "the log file ends elsewhere"),
+    "the log shorter": (lambda log, _: os.truncate(log, LOG_BYTES - 1), "the log file has another end offset"),
     "the rows shorter": (lambda _, rows: os.truncate(rows, 5_000), "its Parquet file has another size"),
     "the rows' footer": (
         lambda _, rows: overwrite(rows, rows.stat().st_size - 40, b"\x5a"),
@@ -177,7 +177,7 @@ CHANGES: dict[str, tuple[Callable[[Path, Path], object], str]] = {
         lambda _, rows: overwrite(rows, entries_in(rows.parent)[0].footer_at, b"\x5a"),
         "its Parquet file has another footer",
     ),
-    "the rows gone": (lambda _, rows: rows.unlink(), "its Parquet file is gone"),
+    "the rows gone": (lambda _, rows: rows.unlink(), "its Parquet file is missing"),
     "the rows a directory": (lambda _, rows: (rows.unlink(), rows.mkdir()), "its Parquet file has another size"),
 }
 
@@ -230,7 +230,7 @@ def test_a_sealed_file_that_spark_cannot_read_is_named(written: str, path: str) 
             "SQLSTATE: KD001"
         )
     )
-    assert said.startswith(f"The sealed log file {path}/{name} is damaged, or was removed while it was read: ")
+    assert said.startswith(f"The sealed log file {path}/{name} is damaged or was deleted during the run. ")
 
 
 @pytest.mark.parametrize("seed", seeds(EVERYDAY, NIGHTLY))
@@ -286,7 +286,7 @@ def test_tasks_of_two_machines_write_no_common_file(directory: Path, monkeypatch
 
 
 def killed_before(number: int, work: Callable[[], object], steps: tuple[tuple[Any, str], ...] = STEPS) -> bool:
-    """Whether there was such a step; what should have been written is torn."""
+    """Return whether the step existed; the write of that step is torn."""
     taken = 0
 
     def counted(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -332,7 +332,7 @@ def test_a_sealing_that_is_killed_at_any_step_leaves_the_rows_and_the_next_one_e
 
 
 def test_two_sealings_of_one_store_do_not_meet(root: Path, directory: Path) -> None:
-    with held(directory), pytest.raises(SealedElsewhere, match="Another run seals into"):
+    with held(directory), pytest.raises(SealedElsewhere, match="Another run writes sealed files to"):
         sealed(root, directory)
     assert states(root, directory) == ["sealed"] * LOGS
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from sandbox.pipeline import iceberg
-from sandbox.pipeline.iceberg import ICEBERG, NoIceberg
+from sandbox.pipeline.runs import iceberg
+from sandbox.pipeline.runs.error_sentences import sentence_of
+from sandbox.pipeline.runs.iceberg import ICEBERG, NoIceberg
 from sandbox.pipeline.sealed import entries, plan, table, writing
 from sandbox.pipeline.sealed.entries import entries_in, state_of
-from sandbox.pipeline.sentences import sentence_of
 from tests.golden.golden_stores import NAMES, unpack
 from tests.pipeline.damaged import LOG_BYTES, sound
 from tests.pipeline.sealed_reads import files_in, rows_alone, sealed, spoil
@@ -166,7 +166,7 @@ def test_an_audit_that_seals_ahead_keeps_the_table(root: Path, directory: Path) 
 
 
 def steps() -> tuple[tuple[Any, str], ...]:
-    """With those of the table: each file of its metadata, and each change of the catalog."""
+    """Return all steps with those of the table: each metadata file and each change of the catalog."""
     from pyiceberg.io.pyarrow import PyArrowFile
     from sqlalchemy.orm import Session
 
@@ -229,12 +229,14 @@ def test_another_store_s_table_is_not_changed(root: Path, directory: Path, tmp_p
     before = files_of(directory)
     other = Path(shutil.copytree(root, tmp_path / "other" / root.name))
     assert said(other, directory) == (
-        f"{directory}/iceberg has the Iceberg table of {root}, made at file://{directory}/iceberg/messages: for "
-        f"{other} name another --sealed, or delete that directory."
+        f"{directory}/iceberg has the Iceberg table of {root}, created at file://{directory}/iceberg/messages. "
+        f"Choose another --sealed for {other}, or delete that directory."
     )
     assert files_of(directory) == before
     moved = Path(shutil.copytree(directory, tmp_path / "moved"))
-    assert said(root, moved).startswith(f"{moved}/iceberg has the Iceberg table of {root}, made at file://{directory}/")
+    assert said(root, moved).startswith(
+        f"{moved}/iceberg has the Iceberg table of {root}, created at file://{directory}/"
+    )
 
 
 def test_without_the_package_it_is_said_what_to_install(
@@ -244,9 +246,7 @@ def test_without_the_package_it_is_said_what_to_install(
     before = files_in(directory)
     (root / "commitlog" / f"{0:020}").unlink()
     monkeypatch.setattr(iceberg, "find_spec", lambda _: None)
-    assert said(root, directory) == (
-        "Iceberg needs the package pyiceberg: install QueueViz with its extra, queueviz[iceberg]."
-    )
+    assert said(root, directory) == ("Iceberg needs the package pyiceberg. Install queueviz[iceberg].")
     sealed_ahead(root, directory)
     assert files_in(directory) == before, "what the table names is not removed"
 
@@ -255,8 +255,8 @@ def test_a_garbled_catalog_is_named(root: Path, directory: Path) -> None:
     tabled(root, directory)
     (directory / ICEBERG / "catalog.db").write_bytes(b"no database at all" * 99)
     assert said(root, directory) == (
-        f"The Iceberg table in {directory}/iceberg cannot be used (file is not a database): if it is damaged, delete "
-        "that directory, and seal with --format iceberg again."
+        f"The Iceberg table in {directory}/iceberg cannot be used (file is not a database). If it is damaged, delete "
+        "the directory and seal again with --format iceberg."
     )
     shutil.rmtree(directory / ICEBERG)
     tabled(root, directory)
@@ -284,8 +284,8 @@ def test_a_sealed_file_with_a_damaged_page_is_named_and_the_table_as_it_was(root
     first = directory / entries_in(directory)[0].file
     spoil(first)
     assert said(root, directory) == (
-        f"The sealed log file {first} is damaged, and the Iceberg table is as it was: delete the file, "
-        "and run this again."
+        f"The sealed log file {first} is damaged; the Iceberg table is unchanged. Delete the file "
+        "and run the job again."
     )
     assert scanned(directory) == []
     first.unlink()

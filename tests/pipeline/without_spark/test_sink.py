@@ -71,14 +71,14 @@ def write(
         asks=asks,
     )
 
-    async def story() -> None:
+    async def scenario() -> None:
         try:
             await sender.open()
             await sender.send(given)
         finally:
             await sender.close()
 
-    world.run(story())
+    world.run(scenario())
     return sender
 
 
@@ -190,20 +190,20 @@ def test_whatever_a_network_swallows_every_row_is_stored_once(worlds: Worlds, se
 
 
 def test_no_name_server_at_that_address_is_said_in_one_sentence(worlds: Worlds) -> None:
-    with pytest.raises(ConnectFailed, match=r"^There is no name server at 10\.0\.0\.77:9876: .*"):
+    with pytest.raises(ConnectFailed, match=r"^No name server answers at 10\.0\.0\.77:9876: .*"):
         write(worlds(), rows(1), name_server="10.0.0.77:9876")
 
 
 def test_no_such_topic_and_no_such_queue_are_said_in_one_sentence(worlds: Worlds) -> None:
     world = worlds()
-    with pytest.raises(SandboxError, match=r"^There is no topic Nowhere at 10\.0\.0\.1:9876\. Create it first\.$"):
+    with pytest.raises(SandboxError, match=r"^No topic Nowhere at 10\.0\.0\.1:9876\. Create it first\.$"):
         write(world, [row(1, topic="Nowhere")])
     with pytest.raises(SandboxError, match=r"^The topic T has no queue 8: its queues are 0 to 7\.$"):
         write(world, [row(1, queue_id=8)])
 
 
 def test_a_body_over_the_limit_is_said_in_one_sentence(worlds: Worlds) -> None:
-    with pytest.raises(SandboxError, match=r"^broker-a does not take a message of 5000000 bytes for T: .*4194304\.$"):
+    with pytest.raises(SandboxError, match=r"^broker-a does not accept a message of 5000000 bytes for T: .*4194304\.$"):
         write(worlds(), [row(1, body=bytes(5_000_000))])
 
 
@@ -211,7 +211,7 @@ def test_a_broker_that_stays_away_fails_the_write_after_all_tries(worlds: Worlds
     world = worlds(seed=1)
     world.clock.call_later(0.5, lambda: world.cruel.partition("10.0.0.2", WRITER))
     began_s = world.now_s
-    with pytest.raises(ConnectFailed, match="broker-a does not take messages for T"):
+    with pytest.raises(ConnectFailed, match="broker-a does not accept messages for T"):
         write(world, [row(number, queue_id=0) for number in range(5_000)])
     assert world.now_s - began_s > 2**TRIES - 2
 
@@ -228,7 +228,9 @@ def test_a_broker_that_takes_nothing_for_a_while_is_waited_for(worlds: Worlds) -
     assert bodies(world) == once(rows(100))
     world.disk.fill()
     world.pass_s(30)
-    with pytest.raises(SandboxError, match=r"^broker-a does not take 100 messages, the largest of 6 bytes, for T: se"):
+    with pytest.raises(
+        SandboxError, match=r"^broker-a does not accept 100 messages, the largest of 6 bytes, for T: se"
+    ):
         write(world, rows(100))
 
 
@@ -242,7 +244,7 @@ def test_packets_hold_what_fits_one_request() -> None:
     assert len(found) < 10
 
 
-def test_names_are_made_of_all_that_tells_rows_apart() -> None:
+def test_names_contain_everything_that_distinguishes_rows() -> None:
     def named(run: str = "r", epoch: int = 1, partition: int = 1, number: int = 1, times: int = 1) -> str:
         naming = Naming(run, epoch, partition)
         return [naming.name(row(number)) for _ in range(times)][-1]
@@ -276,7 +278,7 @@ def test_rows_are_read_from_the_columns_that_are_there(worlds: Worlds) -> None:
     ("columns", "says"),
     [
         ({"body": [None]}, "A row has no body."),
-        ({"body": [b"x"], "topic": [""]}, "A row names no topic."),
+        ({"body": [b"x"], "topic": [""]}, "A row has no topic."),
     ],
 )
 def test_a_row_that_is_no_message_is_refused_in_words(columns: dict[str, list[object]], says: str) -> None:
@@ -287,12 +289,12 @@ def test_a_row_that_is_no_message_is_refused_in_words(columns: dict[str, list[ob
 @pytest.mark.parametrize(
     ("types", "says"),
     [
-        ({"body": "binary", "key": "string"}, "Nothing of a message is called key. Columns are: body, topic, keys"),
-        ({"topic": "string"}, "There is no column body"),
-        ({"body": "array<int>"}, "The column body is array<int>; it should be binary or string."),
+        ({"body": "binary", "key": "string"}, "A message has no key. Columns are: body, topic, keys"),
+        ({"topic": "string"}, "The column body is missing"),
+        ({"body": "array<int>"}, "The column body must be binary or string, not array<int>."),
         (
             {"body": "string", "properties": "string"},
-            "The column properties is string; it should be map<string,string>.",
+            "The column properties must be map<string,string>, not string.",
         ),
     ],
 )
@@ -306,15 +308,19 @@ def test_columns_that_make_no_messages_are_refused_in_words(types: dict[str, str
     ("options", "overwrite", "says"),
     [
         ({"names": "127.0.0.1:9876", "topic": "T"}, True, "A topic cannot be overwritten"),
-        ({"topic": "T"}, False, "The option names is missing: the name servers, as 127.0.0.1:9876."),
-        ({"names": "127.0.0.1", "topic": "T"}, False, "127.0.0.1 is no address of a name server: write it as 127.0"),
-        ({"names": "a:99999", "topic": "T"}, False, "a:99999 is no address of a name server"),
+        ({"topic": "T"}, False, "The option names is missing. Set it to the name servers, such as 127.0.0.1:9876."),
+        (
+            {"names": "127.0.0.1", "topic": "T"},
+            False,
+            "127.0.0.1 is not an address of a name server. Write it as 127.0",
+        ),
+        ({"names": "a:99999", "topic": "T"}, False, "a:99999 is not an address of a name server"),
         (
             {"names": "a:1", "topic": "T", "ask": "never"},
             False,
-            "The option ask is never; it should be first or always.",
+            "Option ask must be first or always, not never.",
         ),
-        ({"names": "a:1"}, False, "No topic is named: give the option topic, or a column topic."),
+        ({"names": "a:1"}, False, "No topic. Set the option topic, or add a column topic."),
     ],
 )
 def test_options_that_make_no_sense_are_refused_in_words(options: dict[str, str], overwrite: bool, says: str) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.audit.verdict import Verdict
-from sandbox.pipeline.audit.whole import audit
+from sandbox.pipeline.store_audit.one_process import audit
+from sandbox.pipeline.store_audit.verdict import Verdict
 from sandbox.store.reader import StoreReader
 from sandbox.store.reader_index import keys_of
 from sandbox.store.verify import verify
@@ -49,7 +49,7 @@ def zero_a_unit(root: Path, number: int = 4) -> Place:
 
 
 def cut_the_log(root: Path) -> Place:
-    """In the middle of its last record."""
+    """Cut the log in the middle of its last record."""
     physical, size = last_record(root)
     path = max((root / "commitlog").iterdir(), key=lambda file: file.name if any(file.read_bytes()) else "")
     os.truncate(path, physical - int(path.name) + size // 2)
@@ -234,7 +234,7 @@ DAMAGES: list[Damage] = [
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_what_follows_from_a_damage_is_not_told_again(root: Path, damage: Damage) -> None:
+def test_consequences_of_a_damage_are_not_reported_again(root: Path, damage: Damage) -> None:
     expected = damage(root)
     verdict = checked(root)
     assert [(found.kind, found.file, found.position) for found in verdict.findings] == expected
@@ -277,7 +277,7 @@ def test_units_at_the_end_of_a_queue_may_be_on_their_way_as_long_as_the_store_is
 
 
 def test_findings_have_a_limit_and_the_rest_is_counted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sandbox.pipeline.audit.found.MAX_FINDINGS", 3)
+    monkeypatch.setattr("sandbox.pipeline.store_audit.piece_results.MAX_FINDINGS", 3)
     overwrite(index_file(root), ENTRIES_AT + 20, os.urandom(20 * 40))
     verdict = checked(root)
     assert len(verdict.findings) <= 6

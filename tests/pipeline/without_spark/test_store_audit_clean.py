@@ -8,10 +8,10 @@ import pytest
 
 from sandbox.journal.events import Entry
 from sandbox.kernel.chance import Chance
-from sandbox.pipeline.audit.found import Found
-from sandbox.pipeline.audit.plan import derived_pieces, log_pieces, places_of
-from sandbox.pipeline.audit.verdict import Verdict, lost_of, verdict_of
-from sandbox.pipeline.audit.whole import audit
+from sandbox.pipeline.store_audit.one_process import audit
+from sandbox.pipeline.store_audit.piece_results import Found
+from sandbox.pipeline.store_audit.plan import derived_pieces, log_pieces, places_of
+from sandbox.pipeline.store_audit.verdict import Verdict, lost_of, verdict_of
 from sandbox.simulation.run import run_seed
 from sandbox.simulation.world import World
 from sandbox.store.disk import FileDisk
@@ -144,8 +144,8 @@ def test_a_broker_may_have_delay_levels_of_its_own(tmp_path: Path) -> None:
     root = written(stores.sim_disk.image(), tmp_path)
     assert audit({"s": root})[0].findings == []
     assert audit({"s": root}, (7_000, 60_000))[0].findings == []
-    told = [found.says for found in audit({"s": root}, (7_000, 30_000))[0].findings]
-    assert [says.partition(":")[0] for says in told] == ["offset 0", "offset 0"], "told otherwise, it says so"
+    reported = [found.says for found in audit({"s": root}, (7_000, 30_000))[0].findings]
+    assert [says.partition(":")[0] for says in reported] == ["offset 0", "offset 0"], "told otherwise, it says so"
 
 
 def test_units_may_lead_to_their_tags_by_way_of_the_queue_s_extension(tmp_path: Path) -> None:

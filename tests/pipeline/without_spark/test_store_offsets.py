@@ -1,4 +1,4 @@
-"""Where a stream of a store goes on: numbers taken from the disk, and every message exactly once, whatever stops it."""
+"""Positions of a store stream, taken from the disk: every message exactly once after any interruption."""
 
 import json
 import shutil
@@ -15,13 +15,13 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources import store
 from sandbox.pipeline.sources import store_offsets as offsets
-from sandbox.pipeline.sources.places import EVERYTHING
+from sandbox.pipeline.sources.queue_positions import EVERYTHING
 from sandbox.pipeline.sources.store import LogPartition, StoreSource
 from sandbox.pipeline.sources.store_offsets import Extent, Position, Queue, Slice
 from sandbox.pipeline.sources.store_options import Root
 from sandbox.pipeline.sources.store_stream import StoreStreamReader, asked_of
 from sandbox.store.reader import StoreReader
-from tests.pipeline.store_reads import Broker, streaming, told
+from tests.pipeline.store_reads import Broker, reported, streaming
 
 ORDERS = Queue("", "orders", 0)
 
@@ -65,7 +65,7 @@ def test_cut_anywhere_and_started_again_a_stream_gives_every_row_exactly_once(br
                 stream.commit(rows)
     stream.run()
     assert sorted(stream.rows, key=str) == sorted(
-        (row for made in brokers for row in told(made.root, made.root.name)), key=str
+        (row for made in brokers for row in reported(made.root, made.root.name)), key=str
     )
     assert len(stream.rows) == sum(made.count for made in brokers)
 
@@ -130,7 +130,7 @@ def test_without_a_limit_from_spark_the_option_does_not_count(broker: Broker) ->
     assert reader.latestOffset(reader.initialOffset(), ReadAllAvailable()) == {"orders": {"0": 9}}
 
 
-def test_what_retention_took_before_it_was_read_is_told_or_left_out(broker: Broker) -> None:
+def test_messages_removed_before_the_read_are_reported_or_omitted(broker: Broker) -> None:
     broker.put(5)
     strict = streaming(path=str(broker.root))
     loose = streaming(path=str(broker.root), failOnDataLoss="false")
@@ -144,12 +144,12 @@ def test_what_retention_took_before_it_was_read_is_told_or_left_out(broker: Brok
         strict.run()
     assert str(why.value) == (
         f"Queue 0 of topic orders no longer has the messages 5 to {first - 1}: retention removed "
-        "them before they were read. Set failOnDataLoss to false to go on with what is there."
+        "them before they were read. Set failOnDataLoss to false to continue with the existing messages."
     )
     assert [row[3] for row in loose.run()] == list(range(first, 65))
 
 
-def test_what_retention_took_between_planning_and_reading_is_told_or_left_out(broker: Broker) -> None:
+def test_messages_removed_between_plan_and_read_are_reported_or_omitted(broker: Broker) -> None:
     broker.put(60)
     strict = streaming(path=str(broker.root))
     loose = streaming(path=str(broker.root), failOnDataLoss="false")
@@ -170,7 +170,7 @@ def test_what_retention_took_between_planning_and_reading_is_told_or_left_out(br
         assert left == [m.queue_offset for m in reader.records()]
 
 
-def test_a_queue_made_anew_is_told_and_one_that_is_away_keeps_its_place(broker: Broker) -> None:
+def test_a_recreated_queue_is_reported_and_an_offline_queue_keeps_its_position(broker: Broker) -> None:
     broker.put(20)
     broker.put(3, queue_id=1)
     stream = streaming(path=str(broker.root))
@@ -182,7 +182,7 @@ def test_a_queue_made_anew_is_told_and_one_that_is_away_keeps_its_place(broker: 
     (broker.root / "away").rename(away)
     assert stream.run() == []
     Path(away / f"{0:020}").write_bytes(bytes(200))
-    with pytest.raises(StoreError, match="Queue 1 of topic orders ends at 0, so there is no 3 to go on from"):
+    with pytest.raises(StoreError, match="Queue 1 of topic orders ends at 0 and has no offset 3 to continue from"):
         stream.run()
 
 
@@ -220,12 +220,12 @@ def test_reading_once_ends_where_the_store_ended_when_it_was_planned(broker: Bro
     ] == [0, 1]
 
 
-def test_reading_once_tells_what_was_deleted_while_it_was_read(broker: Broker) -> None:
+def test_a_batch_read_reports_messages_deleted_during_the_read(broker: Broker) -> None:
     broker.put(60)
     partitions, reader = _planned(path=str(broker.root))
     loose, careless = _planned(path=str(broker.root), failOnDataLoss="false")
     broker.remove_old()
-    with pytest.raises(StoreError, match="00000000000000000000 was deleted while it was read, by retention"):
+    with pytest.raises(StoreError, match="00000000000000000000 was deleted during the read, by retention"):
         [list(reader.read(part)) for part in partitions]
     kept = [row["queueOffset"] for part in loose for batch in careless.read(part) for row in batch.to_pylist()]
     with StoreReader(broker.root) as left:
@@ -308,7 +308,7 @@ def test_tasks_have_every_message_once_and_are_even(slices: list[Slice], most: i
     assert all(0 < size <= most for size in sizes[-1:])
 
 
-def test_a_new_queue_of_a_known_store_that_already_lost_messages_is_told() -> None:
+def test_a_new_queue_of_a_known_store_that_already_lost_messages_is_reported() -> None:
     found = {ORDERS: Extent(5, 9, 9, began_there=False)}
     with pytest.raises(StoreError, match="no longer has the messages 0 to 4"):
         offsets.begins(Position(frozenset({""}), {}), found, fail_on_data_loss=True)

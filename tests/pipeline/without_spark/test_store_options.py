@@ -1,4 +1,4 @@
-"""Columns by a schema of one's own, and options and queues that are not there: told, not passed over."""
+"""Columns by a custom schema, and refused options and queues that do not exist."""
 
 import json
 from collections.abc import Callable
@@ -54,8 +54,11 @@ def test_the_name_of_a_store_is_a_column_like_others(root: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
-        (schema(topic=StringType(), colour=StringType()), "There is no column colour. Columns are: topic, queueId, "),
-        (schema(queueOffset=StringType()), "Column queueOffset is BIGINT, not STRING: read it as that, and cast it."),
+        (schema(topic=StringType(), colour=StringType()), "No column colour. Columns are: topic, queueId, "),
+        (
+            schema(queueOffset=StringType()),
+            "Column queueOffset is BIGINT, not STRING. Read it as that type and cast it.",
+        ),
     ],
 )
 def test_a_schema_of_columns_that_are_not_there_is_answered(root: Path, asked: StructType, why: str) -> None:
@@ -67,47 +70,47 @@ def test_a_schema_of_columns_that_are_not_there_is_answered(root: Path, asked: S
 WRONG = [
     (
         {"starting": "latest", "Topics": "orders"},
-        "There is no option Topics, starting. Did you mean topic and startingOffsets? Options are: path, stores, ",
+        "No option Topics, starting. Did you mean topic and startingOffsets? Options are: path, stores, ",
     ),
-    ({"startingTimestmp": "1"}, "There is no option startingTimestmp. Did you mean startingTimestamp? Options are: "),
+    ({"startingTimestmp": "1"}, "No option startingTimestmp. Did you mean startingTimestamp? Options are: "),
     (
         {"stores": "[]", "path": ""},
-        "Option stores has to be a JSON object of names and directories, with one store at least.",
+        "Option stores must be a JSON object of names and directories, with at least one store.",
     ),
-    ({"stores": "{}"}, "Name the store by load(DIR) or several by option stores, not both."),
-    ({"failOnDataLoss": "no"}, "Option failOnDataLoss has to be true or false, and no is neither."),
-    ({"queueId": "x"}, "Option queueId has to be a number of 0 or more, and x is none."),
+    ({"stores": "{}"}, "Set load(DIR) or the option stores, not both."),
+    ({"failOnDataLoss": "no"}, "Option failOnDataLoss must be true or false, not no."),
+    ({"queueId": "x"}, "Option queueId must be a number of 0 or more, not x."),
     (
         {"startingOffsets": '{"orders": {"0": -3}}'},
-        "Option startingOffsets has to be earliest, latest or JSON "
-        '{topic: {"0": offset}}, and is not: queue 0 of topic orders stands at -3.',
+        "Option startingOffsets must be earliest, latest or JSON "
+        '{topic: {"0": offset}}: queue 0 of topic orders has the invalid offset -3.',
     ),
-    ({"startingTimestamp": "noon"}, "Option startingTimestamp has to be a number of 0 or more, and noon is none."),
-    ({"startingTimestamp": "1", "startingOffsets": "earliest"}, "Name where to begin by startingTimestamp or by sta"),
-    ({"startingOffsetsByTimestampStrategy": "skip"}, "Option startingOffsetsByTimestampStrategy has to be latest or e"),
-    ({"minPartitions": "1000000"}, "Option minPartitions is 1000000; more than 100000 are not made."),
+    ({"startingTimestamp": "noon"}, "Option startingTimestamp must be a number of 0 or more, not noon."),
+    ({"startingTimestamp": "1", "startingOffsets": "earliest"}, "Set startingTimestamp or startingOffsets, not both."),
+    ({"startingOffsetsByTimestampStrategy": "skip"}, "Option startingOffsetsByTimestampStrategy must be latest or e"),
+    ({"minPartitions": "1000000"}, "Option minPartitions is 1000000; the maximum is 100000."),
 ]
 WRONG_NOW = [
     (
         {"startingOffsets": '{"orders": {"1": 2}}'},
-        "Option startingOffsets names queue 1 of topic orders, and there is none.",
+        "Option startingOffsets names queue 1 of topic orders, which does not exist.",
     ),
     (
         {"startingOffsets": '{"order": {"0": 2}}'},
-        "Option startingOffsets names queue 0 of topic order, and there is none.",
+        "Option startingOffsets names queue 0 of topic order, which does not exist.",
     ),
 ]
 WRONG_OF_A_STREAM = [
-    ({"endingOffsets": "latest"}, "A stream has no end: option endingOffsets is for reading once."),
+    ({"endingOffsets": "latest"}, "Option endingOffsets needs a batch read: a stream has no end."),
     (
         {"maxOffsetsPerTrigger": "0"},
-        "Option maxOffsetsPerTrigger has to be 1 or more: with 0 nothing would ever be read.",
+        "Option maxOffsetsPerTrigger must be 1 or more: with 0 no message would be read.",
     ),
     ({"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "8"}, "Option minOffsetsPerTrigger (9) is more than maxOff"),
-    ({"maxTriggerDelay": "soon"}, "Option maxTriggerDelay has to be a time such as 30s, 15m or 1h, and soon is none."),
+    ({"maxTriggerDelay": "soon"}, "Option maxTriggerDelay must be a duration such as 30s, 15m or 1h, not soon."),
 ]
 WRONG_OF_READING_ONCE = [
-    ({option: "5"}, f"Reading once has no triggers: option {option} is for a stream.")
+    ({option: "5"}, f"Option {option} needs a stream: a batch read has no triggers.")
     for option in ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
 ]
 
@@ -132,16 +135,16 @@ def test_wrong_options_of_a_stream_are_refused(root: Path, options: dict[str, st
 
 def test_a_store_has_to_be_named_and_to_be_one() -> None:
     assert why_refused(lambda: asked_of({})) == (
-        "Name the store: load(DIR), or several by option stores, as JSON {name: directory}."
+        "No store. Set load(DIR), or the option stores as JSON {name: directory}."
     )
     assert why_refused(lambda: asked_of({"path": "/no"})) == (
-        "/no is no store: it has no directory commitlog. Name the directory a broker writes to."
+        "/no is not a store: it has no directory commitlog. Choose the store directory of a broker."
     )
 
 
 @pytest.mark.parametrize("text", ["1", "[1]", "[[0]]", '["ab"]', "{", '{"a": [[0, 1]]}'])
 def test_parts_of_logs_to_skip_are_pairs_of_positions(root: Path, text: str) -> None:
-    with pytest.raises(ValueError, match=r"Option skippedLogs has to be JSON \[\[start, end\], \.\.\.\], and is not: "):
+    with pytest.raises(ValueError, match=r"Option skippedLogs must be JSON \[\[start, end\], \.\.\.\]: "):
         StoreSource({"path": str(root), "skippedLogs": text}).reader(None)
 
 
@@ -153,9 +156,9 @@ def test_a_skipped_part_of_a_log_is_no_row_and_what_is_behind_it_is_one(root: Pa
         text = json.dumps(skipped if "path" in store else {"a": skipped})
         source = StoreSource({**store, "skippedLogs": text})
         assert read(source, asked) == [{"physicalOffset": places[2]}]
-    with pytest.raises(ValueError, match="Option skippedLogs names store b, and there is none"):
+    with pytest.raises(ValueError, match="Option skippedLogs names store b, which does not exist"):
         StoreSource({"stores": json.dumps({"a": str(root)}), "skippedLogs": '{"b": []}'}).reader(None)
-    with pytest.raises(ValueError, match="option skippedLogs is for reading once"):
+    with pytest.raises(ValueError, match="Option skippedLogs needs a batch read"):
         StoreSource({"path": str(root), "skippedLogs": "[]"}).streamReader(None)
 
 
@@ -164,5 +167,5 @@ def test_an_option_is_known_in_any_case(root: Path) -> None:
 
 
 def test_a_journal_s_options_are_known_too() -> None:
-    with pytest.raises(ValueError, match=r"There is no option event\. Did you mean events\? Options are: path"):
+    with pytest.raises(ValueError, match=r"No option event\. Did you mean events\? Options are: path"):
         JournalSource({"path": "/", "event": "OffsetCommitted"}).schema()

@@ -1,4 +1,4 @@
-"""How much of a store is read at once: batches of a stream, when they come, what waits, and how many tasks read it."""
+"""Amounts of a store read at once: batches of a stream, their times, waiting rows, and numbers of tasks."""
 
 import json
 from collections.abc import Iterator

@@ -52,13 +52,13 @@ def test_a_time_begins_every_queue_with_its_first_message_stored_then_or_later(b
     [
         (
             {"startingOffsets": '{"orders": {"0": 100}}'},
-            "startingOffsets begins queue 0 of topic orders at 100, and it ends at 25. Choose an offset up to 25, "
-            "or set failOnDataLoss to false to read what is there.",
+            "startingOffsets is 100 for queue 0 of topic orders, which ends at 25. Choose an offset up to 25, "
+            "or set failOnDataLoss to false to read the existing messages.",
         ),
         (
             {"startingOffsets": '{"orders": {"0": 20}}', "endingOffsets": '{"orders": {"0": 10}}'},
-            "startingOffsets begins queue 0 of topic orders at 20, and endingOffsets ends it at 10. Choose a start "
-            "that is not after the end.",
+            "startingOffsets is 20 for queue 0 of topic orders, and endingOffsets is 10. Choose a start "
+            "before the end.",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""What most tests of the broker begin with."""
+"""Shared fixtures of broker tests."""
 
 import pytest
 

@@ -131,7 +131,7 @@ class Client:
         self._stage.settle()
 
     def _opened(self, channel: Channel | None) -> None:
-        assert channel is not None, "nobody listens there"
+        assert channel is not None, "nothing listens there"
         self.channel = channel
 
     def _heard(self, commands: list[RemotingCommand], _: Channel) -> None:

@@ -1,4 +1,4 @@
-"""Who may do what, where access control is on."""
+"""Permissions with access control."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What administrators ask for and change."""
+"""Requests and changes of administrators."""
 
 import pytest
 

@@ -133,7 +133,7 @@ def test_a_table_on_disk_that_is_something_else_stops_the_start_with_a_sentence(
     stage.stop_broker()
     for name in ("config/consumerOffset.json", "config/consumerOffset.json.bak"):
         stage.disk.write(name, b'{"offsetTable":{"T@g":{"zero":"none"}}}')
-    with pytest.raises(StoreError, match=r"consumerOffset\.json holds JSON that is no such table"):
+    with pytest.raises(StoreError, match="consumerOffset\\.json is JSON, but not the expected table"):
         stage.start_broker()
     stage.disk.write("config/consumerOffset.json", b'{"offsetTable":{"T@g":{0:5}}}')
     stage.start_broker()

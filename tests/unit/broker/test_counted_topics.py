@@ -11,7 +11,7 @@ stage = stage_with(queues=2)
 
 
 def counted(stage: Stage, name: str, key: str = "DefaultCluster") -> int | None:
-    """How much in the last minute, as far as it was sampled (every 10 s); None: there is no such counter."""
+    """Return the count of the last minute, sampled every 10 s; None: no such counter."""
     answer = stage.client().call(RequestCode.VIEW_BROKER_STATS_DATA, {"statsName": name, "statsKey": key})
     return StatsData.decode(answer.body).minute.sum if answer.code == 0 else None
 

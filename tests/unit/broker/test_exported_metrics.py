@@ -1,4 +1,4 @@
-"""What mqadmin's `exportMetrics` asks a broker for: every figure of its report has a value."""
+"""Requests of mqadmin's `exportMetrics`: every figure of its report has a value."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What each member asks for itself, beside the group's subscription, and what the broker counts of it."""
+"""Subscriptions of members that differ from the group's, and the broker's counts of them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Who is in a group, who is notified of it, and who is forgotten."""
+"""Members of a group, notifications, and expiry."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def members(client: Client, group: str = "g") -> list[str]:
 
 
 def reported(client: Client) -> int:
-    """How often the members were said to have changed since the last look."""
+    """Return how often a change of members was notified since the last call."""
     notices = [c for c in client.requests if c.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED]
     client.requests.clear()
     return len(notices)

@@ -1,4 +1,4 @@
-"""What people who run RocketMQ reported, and what a broker answers: cases C12 to C19 that are of the wire alone."""
+"""Reported cases of RocketMQ users and the broker's responses: C12 to C19, on the wire alone."""
 
 import json
 
@@ -89,7 +89,7 @@ def test_c17_a_level_beyond_the_last_is_the_last_and_there_may_be_nineteen(clien
 
 
 def test_c19_each_of_three_keys_finds_its_message_alone(admin: Client) -> None:
-    """Of two keys with one hash a broker brings both, and the client compares: `test_of_a_key_only_equal_ones_…`."""
+    """A broker returns both of two keys with one hash, and the client compares: `test_of_a_key_only_equal_ones_…`."""
     for key in ("k1 k2 k3", "k4"):
         admin.send("orders", key.encode(), properties=f"KEYS\x01{key}")
     asked = {"topic": "orders", "maxNum": "32", "beginTimestamp": "0", "endTimestamp": str(2**63 - 1)}

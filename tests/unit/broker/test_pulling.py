@@ -1,4 +1,4 @@
-"""What a consumer gets for its pulls."""
+"""Responses to a consumer's pulls."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How many queues outsiders may ask for, and values that are none."""
+"""Limits of queue numbers in requests, and invalid values."""
 
 import pytest
 

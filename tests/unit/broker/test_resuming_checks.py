@@ -11,8 +11,8 @@ HOST = host_bytes("127.0.0.2", 10911)
 TEXT = b"TRAN_MSG\x01true\x02PGROUP\x01P\x02REAL_TOPIC\x01orders\x02REAL_QID\x010\x02TRANSACTION_CHECK_TIMES\x0115\x02"
 
 
-def given_up(stage: Stage) -> str:
-    """The id of a message in the topic of those given up."""
+def abandoned(stage: Stage) -> str:
+    """Return the id of a message in the topic of discarded messages."""
     result = stage.broker.store.put_message(
         InboundMessage(topics.CHECK_MAX_TIME_TOPIC, 0, b"half", TEXT, 0, 0, 3, 1_000, HOST, wait_store_ok=False)
     )
@@ -22,7 +22,7 @@ def given_up(stage: Stage) -> str:
 
 def test_the_message_is_a_half_message_again_that_no_one_was_asked_about() -> None:
     stage = Stage()
-    answer = stage.client().call(RequestCode.RESUME_CHECK_HALF_MESSAGE, {"msgId": given_up(stage)})
+    answer = stage.client().call(RequestCode.RESUME_CHECK_HALF_MESSAGE, {"msgId": abandoned(stage)})
     assert answer.code == 0
     store = stage.broker.store
     unit = store.unit(topics.HALF_TOPIC, 0, store.max_offset(topics.HALF_TOPIC, 0) - 1)

@@ -1,4 +1,4 @@
-"""What a broker says of itself when it is asked for its runtime (28)."""
+"""A broker's runtime figures (28)."""
 
 import json
 from pathlib import Path

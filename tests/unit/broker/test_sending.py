@@ -1,4 +1,4 @@
-"""What a producer gets for what it sends."""
+"""Responses to a producer's sends."""
 
 import pytest
 

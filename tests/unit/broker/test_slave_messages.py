@@ -1,4 +1,4 @@
-"""How a slave serves those who send and those who pull."""
+"""A slave's responses to sends and pulls."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What makes a broker a slave."""
+"""Settings that make a broker a slave."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a slave copies from its master beside the log, and what it leaves to it."""
+"""Tables that a slave copies from its master beside the log, and tables that it leaves to it."""
 
 import pytest
 

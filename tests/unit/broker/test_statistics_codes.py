@@ -43,7 +43,7 @@ def test_a_span_reports_oldest_newest_and_consumed_and_how_long_the_next_waits(a
     assert (empty.min_ms, empty.max_ms, empty.consumed_ms) == (-1, -1, -1)
 
 
-def test_a_group_that_has_everything_waits_for_nothing(admin: Client, stage: Stage) -> None:
+def test_a_group_without_lag_has_no_pending_messages(admin: Client, stage: Stage) -> None:
     admin.send("orders")
     stage.pass_s(60)
     stage.broker.consumer_offsets.commit("g", "orders", 0, 1, "timer")

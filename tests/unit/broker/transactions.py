@@ -80,6 +80,6 @@ def stored(stage: Stage, topic: str, queue: int = 0) -> list[StoredMessage]:
 
 
 def progress(stage: Stage) -> tuple[int | None, int | None]:
-    """How far the checks are in the half and in the op queue."""
+    """Return the positions of the checks in the half and in the op queue."""
     offsets = stage.broker.consumer_offsets
     return offsets.get(GROUP, HALF, 0), offsets.get(GROUP, OP, 0)

@@ -1,4 +1,4 @@
-"""What broker tests stand on: a clock in virtual time, a journal, and a channel that remembers."""
+"""The basis of broker tests: a clock in virtual time, a journal, and a recording channel."""
 
 from sandbox.journal.events import Event
 from sandbox.journal.journal import Journal
@@ -21,7 +21,7 @@ class Time:
         self.loop.run_for(seconds)
 
     def events(self, *kinds: type) -> list[Event]:
-        """What the journal holds, of these kinds."""
+        """Return the journal's events of these kinds."""
         return [entry.event for entry in self.journal.since(0) if not kinds or type(entry.event) in kinds]
 
 

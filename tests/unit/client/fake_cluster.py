@@ -180,7 +180,7 @@ class FakeCluster:
         channel.send(command.reply(Answer.SUCCESS))
 
     def _end_transaction(self, command: RemotingCommand, channel: Channel) -> None:
-        """One-way; what tests want to know of it is in `seen`."""
+        """A one-way request; `seen` records it for tests."""
 
     def _send_message_v2(self, command: RemotingCommand, channel: Channel) -> None:
         header = SendHeader.from_ext(command.ext)
@@ -209,9 +209,9 @@ class FakeCluster:
         else:
             self.held[header.topic, header.queue_id].append((command, channel))
             key, wait_s = (header.topic, header.queue_id), header.suspend_timeout_ms / 1000
-            self.clock.call_later(wait_s, lambda: self._give_up(key, command, channel))
+            self.clock.call_later(wait_s, lambda: self._time_out(key, command, channel))
 
-    def _give_up(self, key: tuple[str, int], command: RemotingCommand, channel: Channel) -> None:
+    def _time_out(self, key: tuple[str, int], command: RemotingCommand, channel: Channel) -> None:
         if (command, channel) in self.held[key]:
             self.held[key].remove((command, channel))
             offset = PullHeader.from_ext(command.ext).queue_offset

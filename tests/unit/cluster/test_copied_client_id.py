@@ -166,16 +166,16 @@ def test_a_member_like_the_newest_one_has_an_id_of_its_own(world: World) -> None
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
-        ({"client_id_of": "Z"}, "There is no actor Z."),
+        ({"client_id_of": "Z"}, "Actor Z does not exist."),
         ({"client_id_of": "P"}, "P is not a member of clerks."),
         ({"client_id_of": "M"}, "M is not a member of clerks."),
         (
             {"client_id_of": "A", "instance": "A"},
-            "shares the process of another one, or has a process with its client id",
+            "shares the process of another member, or has its own process with that client ID",
         ),
-        ({"client_id_of": "A", "kind": "pull"}, "have clients with different ids"),
-        ({"client_id_of": "A", "model": "BROADCASTING"}, "read all queues, whatever their client ids"),
-        ({"client_id_of": "10.9.9.9@app"}, "10.9.9.9@app came over a real wire"),
+        ({"client_id_of": "A", "kind": "pull"}, "have clients with different IDs"),
+        ({"client_id_of": "A", "model": "BROADCASTING"}, "read all queues, regardless of their client IDs"),
+        ({"client_id_of": "10.9.9.9@app"}, "10.9.9.9@app connected over a real network"),
     ],
 )
 def test_an_id_that_cannot_be_taken_is_refused_with_the_reason(

@@ -40,7 +40,7 @@ def test_where_the_range_is_too_small_deleting_does_not_help_and_is_not_said(fir
         made(first, last, {20_000, 20_004})
     said = refused.value
     assert (said.status, said.message) == (503, "This server has ports {first} to {last}, too few for a sandbox.")
-    assert said.hint == "Ask the host for a lower QUEUEVIZ_FIRST_PORT."
+    assert said.hint == "Ask the server administrator for a lower QUEUEVIZ_FIRST_PORT."
     assert said.values == {"first": first, "last": last - 1}
 
 
@@ -61,8 +61,11 @@ def test_a_recipe_whose_ports_end_too_high_is_refused_for_that() -> None:
     with pytest.raises(ActionRefused) as refused:
         run_of(order, config)
     said = refused.value
-    assert (said.status, said.message) == (422, "The ports of this recipe begin at {first}, and end above 65535.")
-    assert said.hint == "Ask for a new one."
+    assert (said.status, said.message) == (
+        422,
+        "The ports of this reproducible link begin at {first} and end above 65535.",
+    )
+    assert said.hint == "Request a new link."
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,7 @@ def test_a_recipe_whose_ports_end_too_high_is_refused_for_that() -> None:
         ("65535", "QUEUEVIZ_FIRST_PORT is 65535. Choose a number from 1024 to 59000."),
         ("80", "from 1024 to 59000"),
         ("-1", "from 1024 to 59000"),
-        ("x", "is no number"),
+        ("x", "is not a number"),
     ],
 )
 def test_a_server_does_not_start_with_a_first_port_that_leaves_no_room(

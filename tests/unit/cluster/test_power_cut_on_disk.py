@@ -105,7 +105,7 @@ def test_who_asked_for_no_answer_had_no_ok(world: World) -> None:
         "properties": "",
         "reconsumeTimes": "0",
     }
-    caller.tell(RequestCode.SEND_MESSAGE, ext, b"nobody waits", flag=FLAG_ONEWAY)
+    caller.send_one_way(RequestCode.SEND_MESSAGE, ext, b"nobody waits", flag=FLAG_ONEWAY)
     assert caller.ask(RequestCode.SEND_MESSAGE, ext, b"somebody waits").code == 0
     lost = cut_and_start(world)
     assert (lost.messages, lost.answered) == (2, 1)

@@ -23,5 +23,5 @@ def test_a_number_is_taken_as_it_is() -> None:
 
 @pytest.mark.parametrize("text", ["", "two", "-1", "1.5", str(MOST_ENGINES + 1)])
 def test_anything_else_is_refused_with_what_is_possible(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match=f"from 0 to {MOST_ENGINES}, or auto"):
+    with pytest.raises(argparse.ArgumentTypeError, match=f"choose 0 to {MOST_ENGINES}, or auto"):
         engines_number(text)

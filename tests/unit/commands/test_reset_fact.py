@@ -1,4 +1,4 @@
-"""What a reset says it skips and has consumed again."""
+"""Skipped and reconsumed messages in a reset's fact."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a preview shows, what may change before its apply, and what refuses the reset or its undo."""
+"""A preview's values, permitted changes before its apply, and reasons that refuse a reset or its undo."""
 
 from typing import Any
 
@@ -59,18 +59,23 @@ def test_the_price_of_a_target_counts_only_messages_that_are_still_there(
 
 
 CHANGED: list[tuple[str, ExpectedQueue, PlannedQueue, str]] = [
-    ("copy_of", ExpectedQueue(QUEUE, 5, None), row(5, 9), "broker-a:0 has a target now that it had not."),
-    ("earliest", ExpectedQueue(QUEUE, 5, 0), row(5, 2), "The target of broker-a:0 is 2 now, not 0."),
-    ("time", ExpectedQueue(QUEUE, 5, 3), row(5, 4), "The target of broker-a:0 is 4 now, not 3."),
+    ("copy_of", ExpectedQueue(QUEUE, 5, None), row(5, 9), "broker-a:0 now has a target; it had none in the preview."),
+    ("earliest", ExpectedQueue(QUEUE, 5, 0), row(5, 2), "The target of broker-a:0 is now 2; the preview showed 0."),
+    ("time", ExpectedQueue(QUEUE, 5, 3), row(5, 4), "The target of broker-a:0 is now 4; the preview showed 3."),
     (
         "shift",
         ExpectedQueue(QUEUE, 9, 4),
         row(9, 6, min_offset=6),
-        "The messages before 6 of broker-a:0 are gone, so 4 cannot be reached.",
+        "The messages of broker-a:0 before 6 were deleted, so the target 4 cannot be reached.",
     ),
-    ("offset", ExpectedQueue(QUEUE, 9, 5), row(8, 5), "The stored offset of broker-a:0 went back from 9 to 8."),
-    ("offset", ExpectedQueue(QUEUE, 9, 5), row(None, 5), "The stored offset of broker-a:0 went back from 9 to -1."),
-    ("shift", ExpectedQueue(QUEUE, 1, 4), row(5, 8), "The stored offset of broker-a:0 passed 4: it is 5 now."),
+    ("offset", ExpectedQueue(QUEUE, 9, 5), row(8, 5), "The stored offset of broker-a:0 moved back from 9 to 8."),
+    ("offset", ExpectedQueue(QUEUE, 9, 5), row(None, 5), "The stored offset of broker-a:0 moved back from 9 to -1."),
+    (
+        "shift",
+        ExpectedQueue(QUEUE, 1, 4),
+        row(5, 8),
+        "The stored offset of broker-a:0 passed the target 4: it is now 5.",
+    ),
 ]
 
 
@@ -79,7 +84,7 @@ def test_a_queue_that_is_no_longer_as_shown_refuses_the_apply(
     target: str, shown: ExpectedQueue, now: PlannedQueue, sentence: str
 ) -> None:
     refused = refusal(plan(now), action(target, shown, value=5, source_group="other"))
-    assert (refused.status, str(refused), refused.hint) == (409, sentence, "Look at the new preview and apply again.")
+    assert (refused.status, str(refused), refused.hint) == (409, sentence, "Check the new preview and apply again.")
     assert refused.details == NEW_PLAN, "a refusal brings the new plan"
 
 
@@ -117,11 +122,11 @@ def test_without_a_preview_the_plan_of_now_is_applied_to_the_chosen_queues() -> 
             plan(row(5, 0), row(5, 0, queue_id=1)),
             action("earliest", ExpectedQueue(QUEUE, 5, 0)),
             409,
-            "The topic has queues the preview did not show.",
+            "The topic has queues that the preview did not show.",
         ),
-        (plan(row(None, None)), action("shift", value=1), 409, "No queue has a target."),
-        (plan(row(5, 9)), action("latest", confirm=None), 422, "4 messages would be skipped for good."),
-        (plan(row(5, 9)), action("latest", confirm="orders"), 422, "4 messages would be skipped for good."),
+        (plan(row(None, None)), action("shift", value=1), 409, "No queue has a target offset."),
+        (plan(row(5, 9)), action("latest", confirm=None), 422, "4 messages would be skipped permanently."),
+        (plan(row(5, 9)), action("latest", confirm="orders"), 422, "4 messages would be skipped permanently."),
     ],
 )
 def test_a_plan_that_cannot_be_carried_out_as_it_is_refuses_the_apply(
@@ -177,17 +182,23 @@ def test_an_undo_leads_where_an_offset_was_stored_and_the_queue_still_is() -> No
 @pytest.mark.parametrize(
     ("point", "reset_id", "now_ms", "status", "sentence"),
     [
-        (None, "r7", 1_000, 404, "There is no reset r7 to undo."),
-        (POINT, "r8", 1_000, 404, "There is no reset r8 to undo."),
-        (POINT, "r7", 1_001 + UNDO_MS, 409, "The reset is older than 24 hours."),
+        (None, "r7", 1_000, 404, "Offset reset r7 cannot be undone: not found."),
+        (POINT, "r8", 1_000, 404, "Offset reset r8 cannot be undone: not found."),
+        (POINT, "r7", 1_001 + UNDO_MS, 409, "The offset reset is older than 24 hours."),
         (
             POINT._replace(before={("broker-a", 0): 1}),
             "r7",
             1_000,
             409,
-            "Messages before 2 of broker-a:0 were deleted since.",
+            "Messages of broker-a:0 before 2 were deleted after the offset reset.",
         ),
-        (POINT._replace(before={("broker-a", 0): None}), "r7", 1_000, 409, "Nothing was stored before that reset."),
+        (
+            POINT._replace(before={("broker-a", 0): None}),
+            "r7",
+            1_000,
+            409,
+            "No offset was stored before that offset reset.",
+        ),
     ],
 )
 def test_an_undo_that_leads_nowhere_is_refused(

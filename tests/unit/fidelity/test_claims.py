@@ -93,7 +93,7 @@ def test_a_row_that_is_missing_or_there_twice_is_named(tmp_path: Path) -> None:
     with pytest.raises(LedgerBroken, match=r"row 0\.2 is missing"):
         load(written(tmp_path, ROW).parent)
     written(tmp_path, ROW, "again.toml")
-    with pytest.raises(LedgerBroken, match=r"row 0\.1 is there twice"):
+    with pytest.raises(LedgerBroken, match=r"row 0\.1 exists twice"):
         load(tmp_path)
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.hosting.copies import newest, take_over
 from sandbox.hosting.lease import LeaseLost
+from sandbox.hosting.reclaimed_copies import newest, take_over
 
 
 def good() -> None: ...

@@ -32,7 +32,7 @@ ALLOWED_MIB = 16
 
 
 class Room:
-    """Whether the disk gives blocks; what it gave it cannot take back."""
+    """A switch for free blocks of the disk; allocated blocks stay."""
 
     full = False
 
@@ -68,11 +68,11 @@ def store_of(world: World) -> MessageStore:
     return world.cluster.nodes.broker("broker-a").running.store
 
 
-def test_a_log_that_gets_no_blocks_makes_the_sandbox_stand_still_until_there_are_some(world: World, room: Room) -> None:
+def test_a_log_without_free_blocks_stops_the_sandbox_until_there_are_some(world: World, room: Room) -> None:
     room.full = True
     world.run_until(lambda: world.cluster.clock.rate == 0, within_s=10)
     seen = world.snapshot()["sandbox"]
-    assert seen["trouble"] == "The data home takes nothing more: no space left on device."
+    assert seen["trouble"] == "The data home accepts no more data: no space left on device."
     stood_ms, stored = world.cluster.clock.now_ms(), store_of(world).max_offset("orders", 0)
     world.run(30)
     assert (world.cluster.clock.now_ms(), store_of(world).max_offset("orders", 0)) == (stood_ms, stored)

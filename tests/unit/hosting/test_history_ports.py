@@ -11,7 +11,7 @@ from sandbox.control.questions import FindMessages
 from sandbox.control.rights import Actor
 from sandbox.hosting.engine import Engine
 from sandbox.hosting.port import EnginePort
-from sandbox.hosting.stretches import line_of
+from sandbox.hosting.repeatable_ranges import line_of
 from sandbox.simulation.history import make_history
 from tests import ports
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from sandbox.cluster.config import HostConfig
-from sandbox.hosting.host import Host, awake_cap
+from sandbox.hosting.awake_sandboxes import awake_cap
+from sandbox.hosting.host import Host
 from sandbox.simulation.world import SimulatedEnvironment
 
 
@@ -51,7 +52,7 @@ def test_a_sandbox_that_has_just_been_opened_is_not_idle(tmp_path: Path, monkeyp
     host = opened(tmp_path, environment, "one")
     environment.sim.run(host.sleep("one", "test"))
     environment.sim.run_for(3_600)
-    monkeypatch.setattr(host._registry.get("one"), "ring", host._close_idle)  # it looks around just then
+    monkeypatch.setattr(host._registry.get("one"), "ring", host._look_around)  # it looks around just then
     environment.sim.run(host.wake("one"))
     environment.sim.run_for(1)
     assert states(host) == {"one": "live"}

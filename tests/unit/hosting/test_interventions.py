@@ -1,4 +1,4 @@
-"""What a teacher does to many sandboxes at once, in virtual time: at one moment, and until no page renews it."""
+"""A teacher's interventions in many sandboxes, in virtual time: at one moment, until no page renews them."""
 
 import asyncio
 from collections.abc import Iterator
@@ -207,7 +207,7 @@ def test_frozen_sandboxes_stop_together_and_go_on_with_their_own_rates(room: Roo
     assert {room.sandbox(slug).cluster.clock.rate for slug in SLUGS} == {0}
     with pytest.raises(ActionRefused) as refused:
         room.act(SLUGS[0], "SetRate", rate=1)
-    assert (refused.value.status, refused.value.message) == (409, "Your teacher has stopped time for everybody.")
+    assert (refused.value.status, refused.value.message) == (409, "Your teacher stopped time for all students.")
     stood = room.sandbox(SLUGS[0]).cluster.clock.now_ms()
     room.environment.sim.run_for(20)
     assert room.sandbox(SLUGS[0]).cluster.clock.now_ms() == stood
@@ -258,7 +258,7 @@ def test_a_killed_server_heals_when_it_opens_again(tmp_path: Path) -> None:
 def test_while_a_teacher_acts_a_student_only_answers(room: Room) -> None:
     room.to_all("take_over", slugs=SLUGS[:1])
     assert room.sandbox(SLUGS[0]).held.acts == "ada"
-    with pytest.raises(ActionRefused, match="Your teacher is acting here"):
+    with pytest.raises(ActionRefused, match="Your teacher controls this sandbox"):
         room.act(SLUGS[0], "CrashActor", actor="A")
     room.act(SLUGS[0], "CrashActor", by=str(TEACHER), actor="A")
     room.to_all("give_back", slugs=SLUGS[:1])
@@ -269,11 +269,11 @@ def test_a_teacher_acts_where_the_lab_does_not_let_a_student_and_answers_nothing
     with World(tmp_path, seed=3) as world:
         world.act(StartLab(lab="members-and-queues"))
         sandbox, by = world.sandbox, str(TEACHER)
-        with pytest.raises(ActionRefused, match="does without CrashActor"):
+        with pytest.raises(ActionRefused, match="does not use CrashActor"):
             world.act("CrashActor", actor="A")
         world._on_loop(lambda: sandbox.act(CrashActor(actor="A"), by))
         answer = AnswerStep(lab="members-and-queues", step=1, part="predict", value="2")
-        with pytest.raises(ActionRefused, match="the student's own") as refused:
+        with pytest.raises(ActionRefused, match="belong to the student") as refused:
             world._on_loop(lambda: sandbox.act(answer, by))
         assert refused.value.status == 403
         assert world.sandbox.cluster.companion(LabProgress).attempt.evidence.actions("CrashActor", since=0) == []

@@ -84,7 +84,7 @@ class Hall:
         return [row for row in rows if row["type"] == kind]
 
     async def until(self, look: Callable[[dict[str, Any]], Any], *, of: str = "snapshot") -> Any:
-        """What `look` finds in the snapshot (or `of` connect), as soon as that is true; looked at at every ring."""
+        """Return the first true result of `look` on the snapshot (or `of` connect); called at every ring."""
         read = self.connect if of == "connect" else self.snapshot
         bell = LoopBell(asyncio.get_running_loop())
         await self.wait(self.port.subscribe(SLUG, bell))
@@ -193,7 +193,7 @@ async def test_while_a_client_is_connected_a_second_is_a_second(hall: Hall) -> N
         snapshot = await hall.snapshot()
         assert (snapshot["rate"], snapshot["rate_pinned"]) == (1, True)
         for action, fields in (("SetRate", {"rate": 4}), ("Step", {"until": "fact"})):
-            with pytest.raises(ActionRefused, match="clocks of its own") as refusal:
+            with pytest.raises(ActionRefused, match="its own clock") as refusal:
                 await hall.act(action, **fields)
             assert refusal.value.status == 409
     await hall.until(lambda snapshot: not snapshot["rate_pinned"])
@@ -224,9 +224,9 @@ async def test_a_cut_client_leaves_at_once_and_comes_again_by_itself(hall: Hall)
         await external.consume("orders")
         await external.until(lambda: external.read == [b"1"])
         for action in ("CrashActor", "HangActor", "StopActor", "RemoveActor"):
-            with pytest.raises(ActionRefused, match="not ours") as refusal:
+            with pytest.raises(ActionRefused, match="its process is not part of this sandbox") as refusal:
                 await hall.act(action, actor=external.client_id)
-            assert (refusal.value.status, refusal.value.hint) == (409, "Cut its connection instead.")
+            assert (refusal.value.status, refusal.value.hint) == (409, "Cut the connection of the client instead.")
         seq = await hall.act("CutConnection", client_id=external.client_id)
         await hall.until(lambda snapshot: int(snapshot["seq"]) > seq)
         gone = (await hall.facts("ClientDisconnected"))[0]
@@ -302,7 +302,7 @@ async def test_a_port_someone_else_has_is_refused_with_a_sentence_and_nothing_is
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         other.bind(("127.0.0.1", int(address.rpartition(":")[2])))
         other.listen()
-        with pytest.raises(ActionRefused, match="is taken by another program") as refusal:
+        with pytest.raises(ActionRefused, match="is used by another program") as refusal:
             await hall.open()
         assert refusal.value.status == 409
     assert not any(row["listening"] for row in (await hall.snapshot())["brokers"])
@@ -313,7 +313,7 @@ async def test_only_loopback_addresses_are_opened(tmp_path: Path) -> None:
     hall = Hall(tmp_path, free_port(), node_host="0.0.0.0")
     try:
         await hall.create()
-        with pytest.raises(ActionRefused, match="nobody has to sign"):
+        with pytest.raises(ActionRefused, match="without authentication"):
             await hall.open()
     finally:
         await asyncio.to_thread(hall.engine.stop)
@@ -339,7 +339,7 @@ async def test_open_ports_outlive_sleep_and_the_server(hall: Hall) -> None:
     assert not (await hall.snapshot())["brokers"][0]["listening"], "closed by order is closed"
 
 
-async def test_a_sandbox_with_a_client_does_not_fall_asleep_and_deletion_ends_it(hall: Hall) -> None:
+async def test_a_sandbox_with_a_client_is_not_stopped_and_deletion_ends_it(hall: Hall) -> None:
     await hall.create()
     address = await hall.open()
     async with ExternalClient([address]) as external:

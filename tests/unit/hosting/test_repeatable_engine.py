@@ -122,7 +122,7 @@ def test_open_ports_lead_to_the_machines_time_and_back(engine: Engine, tmp_path:
 
 
 class Answered(NamedTuple):
-    """What the killed server had said last: the number of its newest action, and how many messages were stored."""
+    """The last response of the killed server: the number of its newest action, and the stored messages."""
 
     seq: int
     stored: int

@@ -199,7 +199,7 @@ def test_a_full_disk_stops_the_world_and_loses_nothing(world: World, monkeypatch
     world.run(1)
     assert world.cluster.clock.rate == 0
     seen = world.snapshot()["sandbox"]
-    assert seen["trouble"] == f"The data home takes nothing more: {seen['trouble_why']}."
+    assert seen["trouble"] == f"The data home accepts no more data: {seen['trouble_why']}."
     assert "no space left" in seen["trouble_why"]
     stood_ms = world.cluster.clock.now_ms()
     stored = world.snapshot()["topics"][0]["queues"][0]["max"]

@@ -3,11 +3,11 @@
 import pytest
 
 from sandbox.kernel.errors import ActionRefused
-from sandbox.labs.asked import Choice, EventClick, Kind, Number, Order
 from sandbox.labs.evidence import Evidence
 from sandbox.labs.lab import Question, Truth
+from sandbox.labs.question_kinds import Choice, EventClick, Kind, Number, Order, choice
 
-COLOURS = Choice((("red", "Red"), ("blue", "Blue")))
+COLOURS = choice(red="Red", blue="Blue")
 STATIONS = Order((("slot", "Slot"), ("chain", "Chain"), ("log", "Log")))
 
 
@@ -39,8 +39,8 @@ def test_an_answer_is_read_as_it_was_meant(kind: Kind, text: str, answer: object
         (Number(), "1e999", "'1e999' is not a number."),
         (Number(), "9" * 40, f"{'9' * 40!r} is not a number."),
         (Number(), "", "'' is not a number."),
-        (COLOURS, "green", "'green' is none of the answers."),
-        (STATIONS, "slot, slot, log", "'slot, slot, log' does not name each of them once."),
+        (COLOURS, "green", "'green' is not one of the answers."),
+        (STATIONS, "slot, slot, log", "'slot, slot, log' does not list each item exactly once."),
         (EventClick(), "the crash", "'the crash' is not an event."),
         (EventClick(), "²", "'²' is not an event."),
     ],
@@ -80,3 +80,7 @@ def test_a_wrong_value_is_shown_what_it_rests_on_and_a_wrong_click_is_not_given_
     click = Question(text="Which?", kind=EventClick(), right=lambda evidence: Truth(("7",), (7,)), again="Not this.")
     assert click.judge(Evidence({}), "6").rests_on == ()
     assert click.judge(Evidence({}), "7").rests_on == (7,)
+
+
+def test_a_choice_has_its_options_in_the_order_in_which_they_are_written() -> None:
+    assert Choice((("red", "Red"), ("blue", "Blue"))) == COLOURS

@@ -1,4 +1,4 @@
-"""What checks ask, from entries written by hand."""
+"""Queries of checks on hand-written entries."""
 
 import pytest
 
@@ -15,15 +15,17 @@ from sandbox.journal.events import (
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.attempt import Attempt
 from sandbox.labs.catalogue import LABS
-from sandbox.labs.evidence import SETUP, Evidence
-from sandbox.labs.measures import done_to, finished_per_s, finished_twice, lag_at, out_of_order, unfinished
+from sandbox.labs.evidence import SETUP, Evidence, first, last
+from sandbox.labs.evidence_measures import done_to, finished_per_s, finished_twice, lag_at, out_of_order, unfinished
+from sandbox.labs.lab import Truth
+from sandbox.labs.truths import count_of, field_of, seconds_between
 from sandbox.labs.verdict import Verdict
 
 QUEUE = "orders/b/0"
 
 
 def evidence(*events: tuple[int, Event], began: int = 0, cause: int | None = None) -> Evidence:
-    """Of events with their times, numbered from 1."""
+    """Return evidence of events with their times, numbered from 1."""
     made = Evidence({}, began)
     for seq, (at_ms, event) in enumerate(events, start=1):
         made.add(Entry(seq, at_ms, cause, event))
@@ -127,9 +129,9 @@ def test_an_attempt_that_became_too_long_says_so_and_takes_no_answer(monkeypatch
     attempt = Attempt(lab, "7", 1, began=0)
     for seq in range(1, 6):
         attempt.see(Entry(seq, seq, None, stored(seq, 1)))
-    assert attempt.verdict.sentence() == "This attempt has 3 events, and no more are looked at."
+    assert attempt.verdict.sentence() == "This attempt has reached its limit of 3 events; later events are ignored."
     assert attempt.evidence.count == 3
-    with pytest.raises(ActionRefused, match="no more are looked at"):
+    with pytest.raises(ActionRefused, match="later events are ignored"):
         attempt.check_answer(1, "predict", "2")
 
 
@@ -147,3 +149,39 @@ def test_of_two_processes_with_one_client_id_the_assignment_stays_until_both_hav
         evidence(*begun, (3, state("crashed")), (4, state("stopping")), (5, state("stopped"))).assigned("g", "orders")
         == {}
     )
+
+
+def test_entries_actions_and_deliveries_are_filtered_by_their_fields() -> None:
+    found = evidence(
+        (0, stored(0, 4)),
+        (1, MessagesStored("parcels", "b", 1, 0, 1, 0, 0)),
+        (2, consumed(1, 2)),
+        (3, consumed(3, outcome="FAILED")),
+        (4, ActionTaken("CrashActor", {"actor": "A"}, "owner")),
+        (5, ActionTaken("CrashActor", {"actor": "B"}, "owner")),
+        (6, ActionTaken("CrashActor", {"actor": "A"}, SETUP)),
+    )
+    assert [entry.seq for entry in found.of(MessagesStored, topic="parcels", queue_id=1)] == [2]
+    assert found.of(MessagesStored, topic="parcels", queue_id=0) == []
+    assert [row.offset for row in found.deliveries_of("g", outcome="SUCCESS")] == [1, 2]
+    assert [row.offset for row in found.deliveries_of("g", since=3)] == [3]
+    assert [entry.seq for entry in found.actions("CrashActor", actor="A")] == [5]
+    assert (first(found.actions("CrashActor")), last(found.actions("StopActor"))) == (
+        found.actions("CrashActor")[0],
+        None,
+    )
+
+
+def test_a_verdict_rests_on_entries_and_fills_in_the_numbers_that_its_text_names() -> None:
+    rows = evidence((0, stored(0, 4)), (1, stored(4, 1))).of(MessagesStored)
+    verdict = Verdict.met("{topic} has {count} of {{x}}", count=5, rests_on=[rows[1], None, *rows, 2])
+    assert verdict.rests_on == (1, 2)
+    assert verdict.filled({"topic": "orders", "count": 9, "group": "g"}).values == {"topic": "orders", "count": 5}
+    assert verdict.filled({"topic": "orders"}).sentence() == "orders has 5 of {x}"
+
+
+def test_truths_count_rows_read_a_field_and_measure_time() -> None:
+    rows = evidence((0, stored(0, 4)), (2_500, stored(4, 1))).of(MessagesStored)
+    assert count_of(rows) == Truth(2.0, (1, 2))
+    assert (field_of(rows[1], "first_offset"), field_of(None, "count")) == (Truth(4.0, (2,)), Truth(0.0))
+    assert (seconds_between(*rows), seconds_between(rows[0], None)) == (Truth(2.5, (1, 2)), Truth(0.0))

@@ -9,11 +9,11 @@ from sandbox.journal.events import (
     QueueTaken,
 )
 from sandbox.labs.evidence import Evidence
-from sandbox.labs.moves import Lives, given_again, moves_since, needless
+from sandbox.labs.queue_moves import Lives, given_again, moves_since, needless
 
 
 def evidence(*events: Event) -> Evidence:
-    """Of events numbered from 1, a second apart."""
+    """Return evidence of events numbered from 1, a second apart."""
     made = Evidence({"group": "g", "topic": "orders"})
     for seq, event in enumerate(events, start=1):
         made.add(Entry(seq, seq * 1_000, None, event))

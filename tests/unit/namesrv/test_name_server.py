@@ -76,7 +76,7 @@ def test_a_killed_broker_is_dropped_when_its_connection_closes(stage: Stage, cli
 
 @pytest.mark.seed("3.6", "D46")
 def test_a_broker_behind_a_cut_link_is_dropped_after_two_minutes(stage: Stage, client: Client) -> None:
-    stage.pass_s(11)  # last heard of at 10 s
+    stage.pass_s(11)  # last heartbeat at 10 s
     stage.network.gate = lambda a, b: "127.0.0.2" not in a + b
     stage.pass_s(123)  # scans at 5, 15, … 125, 135 s
     assert route(client, "TBW102").code == 0

@@ -1,4 +1,4 @@
-"""What administrators ask of a name server beside routes."""
+"""Administrators' requests to a name server other than routes."""
 
 import zlib
 

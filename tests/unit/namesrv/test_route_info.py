@@ -1,4 +1,4 @@
-"""Who has which topic, as registrations come and go."""
+"""Brokers of each topic as registrations come and go."""
 
 import pytest
 from hypothesis import given

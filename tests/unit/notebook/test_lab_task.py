@@ -12,7 +12,7 @@ SEED = 7
 
 
 def solve(box: Sandbox) -> None:
-    """By hand, what lab 4 asks for."""
+    """Do the tasks of lab 4 by hand."""
     numbers = LAB.numbers(str(SEED), 1)
     box.lab("4")
     box.answer(numbers["idle"])
@@ -44,7 +44,7 @@ def test_a_wrong_answer_is_answered_by_the_lab_s_sentence() -> None:
         box.answer(0)
         box.act("StartConsumer", group=numbers["group"], copies=numbers["members"] - numbers["at_first"])
         box.run_until(lambda: box.lab().phase == "say")
-        assert "A queue is never divided between two members." in box.answer(0).sentence
+        assert "A queue is never shared by two members." in box.answer(0).sentence
         result = box.check("4")
         assert (result.finished, result.step) == (False, 1)
         assert result.sentence == box.lab().sentence
@@ -54,7 +54,7 @@ def test_what_is_not_asked_cannot_be_answered_and_says_what_to_do() -> None:
     with Sandbox(seed=SEED) as box:
         with pytest.raises(ActionRefused, match="No lab is in progress here"):
             box.answer(1)
-        with pytest.raises(ActionRefused, match="There is no lab N99"):
+        with pytest.raises(ActionRefused, match="Lab N99 does not exist"):
             box.lab("N99")
         with pytest.raises(ActionRefused, match="Lab 4 is not in progress here"):
             box.check("4")
@@ -62,6 +62,6 @@ def test_what_is_not_asked_cannot_be_answered_and_says_what_to_do() -> None:
             box.lab("14")
         box.lab("4")
         box.answer(1)
-        with pytest.raises(ActionRefused, match="Step 1 asks nothing now"):
+        with pytest.raises(ActionRefused, match="Step 1 has no question now"):
             box.answer(1)
         assert box.lab("4").phase == "do", "to name it again does not begin it again"

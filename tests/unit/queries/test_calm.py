@@ -1,4 +1,4 @@
-"""What a board leaves out of its frames, and what it never does."""
+"""Values that a board omits from its frames, and values that it always sends."""
 
 from itertools import pairwise
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the page of one client shows: its steps, timers, requests, waits and queues."""
+"""The client page: steps, timers, requests, waits and queues."""
 
 from pathlib import Path
 from typing import Any
@@ -255,7 +255,7 @@ def test_members_that_pull_by_themselves_show_their_queues_too(tmp_path: Path, k
         assert "T" in data["subscriptions"]
 
 
-def test_no_one_of_that_name_is_no_channel(tmp_path: Path) -> None:
+def test_an_unknown_name_is_no_channel(tmp_path: Path) -> None:
     with World(tmp_path) as world, pytest.raises(ChannelUnknown):
         read(world, "nobody")
 

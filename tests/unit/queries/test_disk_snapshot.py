@@ -1,4 +1,4 @@
-"""What the Store page reads of a disk: files, marks, and how much of the log a power cut would leave."""
+"""The Store page's reading of a disk: files, marks, and the part of the log that a power cut would leave."""
 
 import json
 from pathlib import Path

@@ -20,7 +20,7 @@ def join(world: World, actor: str, expression: str, **more: Any) -> None:
 
 
 def words(place: Any) -> dict[str | None, tuple[list[tuple[str, str]], int | None, int | None]]:
-    """By actor: what it asks for, what its client dropped, what brokers left out."""
+    """Return by actor: its subscription, the client's dropped messages, the broker's filtered messages."""
     data = place.read(BOARD)
     members = (data if isinstance(place, Office) else data.data)["members"]
     return {

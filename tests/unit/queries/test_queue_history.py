@@ -1,4 +1,4 @@
-"""What the journal says of each queue is kept while the journal's memory keeps it, and not longer."""
+"""A queue's history is kept as long as the journal's memory, and not longer."""
 
 from sandbox.journal.events import FlowSkipped, LocksLost, MessagesStored
 from sandbox.journal.journal import Journal

@@ -1,4 +1,4 @@
-"""What if: the real strategies asked about members and queues that are not there, and the drawing they need."""
+"""Rebalance forecasts: the real strategies with hypothetical members and queues, and the data of their drawing."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the Rebalance page reads: each member's own lists, what it made of them, and where they do not fit together."""
+"""The Rebalance page: each member's own lists, its assignment, and contradictions between members."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def thinks(world: World, actor: str) -> tuple[str, list[int]]:
 
 
 def queues(world: World) -> list[tuple[str, str, str, str | None]]:
-    """Of each queue of `orders`: who claims it, who holds it, whose it is going to be, and the trouble."""
+    """Return of each queue of `orders`: claimants, holders, next owner, and the trouble."""
     return [
         (labels(world, row["claims"]), labels(world, row["held"]), labels(world, row["due"]), row["trouble"])
         for row in read(world)["queues"].values()

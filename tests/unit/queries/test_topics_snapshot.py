@@ -1,4 +1,4 @@
-"""What the Topics page reads: who may write and read each queue, what waits there, and where a topic came from."""
+"""The Topics page: permissions of each queue, pending messages, and the origin of a topic."""
 
 from typing import Any
 

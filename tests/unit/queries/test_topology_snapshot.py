@@ -1,4 +1,4 @@
-"""What the Topology page reads: who is there, who is connected, and what each name server believes of each broker."""
+"""The Topology page: nodes, connections, and each name server's state of each broker."""
 
 from typing import Any
 
@@ -135,7 +135,7 @@ def test_a_wrong_clock_of_a_broker_shifts_no_heartbeat(world: World) -> None:
     assert data["brokers"]["broker-b"]["skew_ms"] == 3_600_000
 
 
-def test_rounds_of_a_silent_client_stand_still(world: World) -> None:
+def test_rounds_of_a_silent_client_do_not_change(world: World) -> None:
     world.act("HangActor", actor="A")
     before = read(world)["clients"]["A"]
     world.run(65)
@@ -157,7 +157,7 @@ def test_a_slave_is_behind_by_what_its_master_has_not_been_answered(world: World
     assert int(data["brokers"]["broker-a.1"]["behind"]) == behind
     world.act("KillBroker", broker="broker-a")
     dead = read(world)["brokers"]["broker-a"]
-    assert (dead["state"], dead["max"], dead["locks"], dead["disk"]) == ("killed", None, None, None), "nobody knows"
+    assert (dead["state"], dead["max"], dead["locks"], dead["disk"]) == ("killed", None, None, None), "not reported"
 
 
 def test_a_broker_counts_the_locks_that_hold(world: World) -> None:

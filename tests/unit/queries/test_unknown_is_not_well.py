@@ -1,4 +1,4 @@
-"""Of a group that reads queues of a dead master only a part is known: no place calls it well."""
+"""A group that reads queues of a dead master is partly unknown: no page calls it healthy."""
 
 from typing import Any
 

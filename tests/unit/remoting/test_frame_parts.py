@@ -1,4 +1,4 @@
-"""Where each field of a frame stands."""
+"""Positions of the fields of a frame."""
 
 import json
 from itertools import pairwise

@@ -44,7 +44,7 @@ class World:
         return self.loop.run(self.network.connector(ip).connect(BROKER, heard, lambda _: self.note(f"{ip} loses")))
 
     def after(self, seconds: float) -> list[str]:
-        """What is heard within the next seconds."""
+        """Return the bytes received within the next seconds."""
         known = len(self.transcript)
         self.loop.run_for(seconds)
         return [what for _, what in self.transcript[known:]]
@@ -163,7 +163,7 @@ def test_a_refusing_node_keeps_the_connections_it_has() -> None:
     world = World()
     channel = world.connect()
     world.network.refuse(BROKER)
-    with pytest.raises(ConnectFailed, match=f"nobody listens at {BROKER}"):
+    with pytest.raises(ConnectFailed, match=f"nothing listens at {BROKER}"):
         world.connect()
     send(channel, 1)
     assert world.after(1) == ["broker hears 1", f"{CLIENT} hears 1"]

@@ -40,7 +40,7 @@ class RawSlave:
         self._pair.loop.run_until_idle()
 
     def _opened(self, channel: ByteChannel | None) -> None:
-        assert channel is not None, "nobody listens there"
+        assert channel is not None, "nothing listens there"
         self.channel = channel
 
     def _hear(self, pieces: list[bytes], _: ByteChannel) -> None:
@@ -144,7 +144,7 @@ class Pair:
 
 
 def log_bytes(store: MessageStore, start: int | None = None, end: int | None = None) -> bytes:
-    """What stands in the log between two offsets, blank tails and all."""
+    """Return the log's bytes between two offsets, with blank tails."""
     start = store.min_physical_offset if start is None else start
     end = store.max_physical_offset if end is None else end
     parts: list[bytes] = []

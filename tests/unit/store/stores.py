@@ -76,7 +76,7 @@ class Stores:
         return store
 
     def killed(self, store: MessageStore) -> MessageStore:
-        """What stands after a kill and a new start."""
+        """Return the content after a kill and a new start."""
         store.crash()
         return self.opened()
 

@@ -93,7 +93,7 @@ def test_a_damaged_file_says_what_it_holds_instead(disk: Disk, data: bytes, why:
 
 
 def test_c1_who_only_reads_a_damaged_table_learns_which_files_they_are(disk: Disk) -> None:
-    with pytest.raises(TablesDamaged, match=f"^{FILE} holds only NUL bytes, {BACKUP} holds no JSON$"):
+    with pytest.raises(TablesDamaged, match=f"^{FILE} holds only NUL bytes, {BACKUP} is not JSON$"):
         table(disk, NULS, WHOLE[:9]).read()
 
 

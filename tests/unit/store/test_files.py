@@ -87,7 +87,7 @@ def test_only_a_large_log_that_is_flushed_now_and_then_asks_for_large_pages(tmp_
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux tells what a mapping was advised")
 def test_a_new_file_has_nothing_to_read_ahead_and_an_old_one_has(tmp_path: Path) -> None:
     def read_without_aim() -> bool:
-        """Whether the kernel notes `rr`, "random read advice", for the only mapping of the file."""
+        """Return whether the kernel notes `rr`, "random read advice", for the only mapping of the file."""
         reported = Path("/proc/self/smaps").read_text().partition(str(tmp_path / "queue"))[2]
         return "rr" in reported.partition("VmFlags:")[2].partition("\n")[0].split()
 

@@ -209,7 +209,7 @@ print(n)
 
 
 def test_a_disk_that_is_full_ends_no_process(small_disk: Path) -> None:
-    """By SIGBUS, as a store into a hole would."""
+    """A write into a hole of a file would end the process by SIGBUS."""
     done = subprocess.run(
         [sys.executable, "-c", FILL, small_disk], cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -1,4 +1,4 @@
-"""What a put waits for."""
+"""Waits of a put for its replication."""
 
 from sandbox.store.results import PutMessageStatus
 from tests.unit.store.replicas import Pair

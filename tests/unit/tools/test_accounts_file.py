@@ -52,17 +52,17 @@ def test_the_file_of_apache_is_read_whole(path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("accounts: [", "no YAML in line 1"),
-        ("- a\n- b\n", "no map with accounts"),
-        ("", "no map with accounts"),
-        ("accounts: {accessKey: RocketMQ}", "accounts is no list of maps"),
-        ("accounts: [RocketMQ]", "accounts is no list of maps"),
-        ("globalWhiteRemoteAddresses: 10.0.0.1", "no list of texts"),
+        ("accounts: [", "not valid YAML in line 1"),
+        ("- a\n- b\n", "not a mapping with accounts"),
+        ("", "not a mapping with accounts"),
+        ("accounts: {accessKey: RocketMQ}", "accounts is not a list of mappings"),
+        ("accounts: [RocketMQ]", "accounts is not a list of mappings"),
+        ("globalWhiteRemoteAddresses: 10.0.0.1", "not a list of strings"),
         ("globalWhiteRemoteAddresses: [ten]", "netaddress is ten"),
         ("accounts: [{accessKey: short, secretKey: '12345678'}]", "longer than 6"),
         ("accounts: [{accessKey: RocketMQ, secretKey: '12345678', topicPerms: T=PUB}]", "topicPerms of account 1"),
         ("accounts: [{accessKey: RocketMQ, secretKey: '12345678', topicPerms: [T=ALL]}]", "Parse resource permission"),
-        ("# " + "x" * MAX_FILE_BYTES, "more than 1048576 bytes"),
+        ("# " + "x" * MAX_FILE_BYTES, "larger than 1048576"),
     ],
 )
 def test_a_file_that_is_none_is_refused_with_a_sentence_and_without_a_secret(path: Path, text: str, why: str) -> None:
@@ -85,7 +85,7 @@ def test_every_broker_of_the_process_has_the_accounts(path: Path, tmp_path: Path
 
 
 def test_access_control_without_accounts_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CannotStart, match="name the accounts with --acl"):
+    with pytest.raises(CannotStart, match="Name the accounts with --acl"):
         make_plan(Options(store=tmp_path / "store", properties={"aclEnable": "true"}))
 
 
@@ -108,8 +108,8 @@ def test_a_file_that_changes_is_read_again_within_five_seconds_and_a_broken_one_
     loop.run_for(LOOK_S)
     assert len(taken) == 1
     assert [record.message for record in caplog.records if record.levelname == "ERROR"] == [
-        f"The accounts {path} are no YAML in line 1. The accounts stay as they were.",
-        f"The accounts {path} cannot be read: no such file or directory. The accounts stay as they were.",
+        f"The accounts file {path} is not valid YAML in line 1. The accounts are unchanged.",
+        f"The accounts file {path} cannot be read: no such file or directory. The accounts are unchanged.",
     ]
     path.write_text(APACHES)
     loop.run_for(LOOK_S)

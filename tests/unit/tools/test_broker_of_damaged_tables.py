@@ -35,8 +35,9 @@ def test_c1_it_refuses_two_damaged_files_and_takes_a_whole_backup(tmp_path: Path
         played(tmp_path)
     assert str(refusal.value) == (
         f"The store {tmp_path} cannot be opened: config/delayOffset.json holds only NUL bytes, "
-        "config/delayOffset.json.bak holds only NUL bytes. Put a whole file in its place; to start with an empty "
+        "config/delayOffset.json.bak holds only NUL bytes. Restore a whole file. To start with an empty "
         "table, move the damaged files away."
     )
     backup.write_bytes(b'{"offsetTable":{1:5}}')
-    assert played(tmp_path) == ["broker-a took the backup of a table: config/delayOffset.json holds only NUL bytes."]
+    loaded = "broker-a loaded a table from its backup: config/delayOffset.json holds only NUL bytes."
+    assert played(tmp_path) == [loaded]

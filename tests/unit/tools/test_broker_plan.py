@@ -1,4 +1,4 @@
-"""What a headless broker is to be, from options and Apache's keys; and what it says when that cannot be."""
+"""The plan of a headless broker from options and Apache's keys, and its refusals."""
 
 from pathlib import Path
 from typing import Any
@@ -91,38 +91,39 @@ def test_names_of_hosts_are_taken_and_records_hold_their_numbers(tmp_path: Path)
             "fileReservedTime = 48  ",
             "file_reserved_hours",
             48,  # C7
-            "fileReservedTime=48 has blanks at its end. RocketMQ would ignore this and use 72; this broker uses 48.",
+            "fileReservedTime=48 has trailing blanks. RocketMQ ignores such a value and uses 72; this broker uses 48.",
         ),
         (
             "diskMaxUsedSpaceRatio=75%",
             "disk_max_used_percent",
             75,  # C8
-            "diskMaxUsedSpaceRatio=75% is no number. RocketMQ would ignore this and use 75, and so does this broker.",
+            "diskMaxUsedSpaceRatio=75% is not a number."
+            " RocketMQ ignores such a value and uses 75, as does this broker.",
         ),
         (
             "maxIndexNum=20_000",
             "index_entries",
             20_000_000,
-            "maxIndexNum=20_000 is no number. RocketMQ would ignore this and use 20000000, and so does this broker.",
+            "maxIndexNum=20_000 is not a number. RocketMQ ignores such a value and uses 20000000, as does this broker.",
         ),
         (
             "mappedFileSizeConsumeQueue=x",
             "consume_queue_file_entries",
             300_000,
-            "mappedFileSizeConsumeQueue=x is no number."
-            " RocketMQ would ignore this and use 6000000, and so does this broker.",
+            "mappedFileSizeConsumeQueue=x is not a number."
+            " RocketMQ ignores such a value and uses 6000000, as does this broker.",
         ),
         (
             "cleanFileForciblyEnable=true ",
             "clean_file_forcibly_enable",
             True,
-            "cleanFileForciblyEnable=true has blanks at its end. RocketMQ would read it as false; this broker as true.",
+            "cleanFileForciblyEnable=true has trailing blanks. RocketMQ reads it as false, this broker as true.",
         ),
         (
             "flushDiskType=SYNC_FLUSH ",
             "flush",
             SYNC_FLUSH,
-            "flushDiskType=SYNC_FLUSH has blanks at its end. RocketMQ would ignore this and use ASYNC_FLUSH; "
+            "flushDiskType=SYNC_FLUSH has trailing blanks. RocketMQ ignores such a value and uses ASYNC_FLUSH; "
             "this broker uses SYNC_FLUSH.",
         ),
         ("deleteWhen=05", "delete_when", "05", None),
@@ -161,7 +162,7 @@ def test_masters_are_found_by_their_address() -> None:
 
 
 def test_an_address_others_reach_must_be_wished_for(tmp_path: Path) -> None:
-    with pytest.raises(CannotStart, match=r"Everybody on the network .* Say --public"):
+    with pytest.raises(CannotStart, match=r"Other machines could use .* Add --public"):
         plan(tmp_path, listen="10.0.0.5:9876")
     assert plan(tmp_path, listen="10.0.0.5:9876", public=True).brokers[0].config.address == "10.0.0.5:9876"
     with pytest.raises(CannotStart, match="brokerIP1"):
@@ -178,11 +179,11 @@ def test_an_address_others_reach_must_be_wished_for(tmp_path: Path) -> None:
         ("messageDelayLevel=1s 5s  10s", "messageDelayLevel=1s 5s  10s cannot be read: level 3 is empty"),  # C9
         ("mappedFileSizeCommitLog=0", "mappedFileSizeCommitLog=0 is below 65536."),
         ("brokerRole=SLAVE", "The properties cannot be used: the brokerId of a slave is above 0."),
-        ("listenPort=port", "'127.0.0.1:port' is no address to listen on"),
-        ("namesrvAddr=localhost", "'localhost' is no address"),
-        ("brokerIP1=here:9876", "'here:9876' is no brokerIP1: write it as 10.0.0.5 or broker.example.org."),
+        ("listenPort=port", "'127.0.0.1:port' is not a valid address to listen on"),
+        ("namesrvAddr=localhost", "'localhost' is not a valid address"),
+        ("brokerIP1=here:9876", "'here:9876' is not a valid brokerIP1. Write it as 10.0.0.5 or broker.example.org."),
         ("brokerIP1=elsewhere", "This machine does not know elsewhere."),
-        ("aclEnable=true", "aclEnable=true lets nobody in"),
+        ("aclEnable=true", "aclEnable=true without accounts refuses every client"),
     ],
 )
 def test_unusable_properties_are_refused_in_a_sentence(tmp_path: Path, properties: str, sentence: str) -> None:
@@ -197,10 +198,10 @@ def test_unusable_properties_are_refused_in_a_sentence(tmp_path: Path, propertie
         ({"brokers": 0}, "One process runs 1 to 16 brokers"),
         ({"brokers": 17}, "One process runs 1 to 16 brokers"),
         ({"brokers": 2, "masters": (Master("a", "C"),)}, "One process runs 1 to 16 brokers"),
-        ({"brokers": 16, "listen": "127.0.0.1:65400"}, "There is no room for 16 brokers above port 65400"),
-        ({"listen": "9876"}, "'9876' is no address to listen on"),
-        ({"listen": "127.0.0.1:0"}, "'127.0.0.1:0' is no address to listen on"),
-        ({"slave_of": ["master:x"]}, "'master:x' is no address"),
+        ({"brokers": 16, "listen": "127.0.0.1:65400"}, "There are not enough ports above 65400 for 16 brokers"),
+        ({"listen": "9876"}, "'9876' is not a valid address to listen on"),
+        ({"listen": "127.0.0.1:0"}, "'127.0.0.1:0' is not a valid address to listen on"),
+        ({"slave_of": ["master:x"]}, "'master:x' is not a valid address"),
     ],
 )
 def test_options_that_contradict_each_other_are_reported_in_a_sentence(
@@ -213,9 +214,9 @@ def test_options_that_contradict_each_other_are_reported_in_a_sentence(
 
 def test_a_directory_is_not_taken_for_another_number_of_brokers(tmp_path: Path) -> None:
     (tmp_path / "store" / "commitlog").mkdir(parents=True)
-    with pytest.raises(CannotStart, match="holds the store of one broker"):
+    with pytest.raises(CannotStart, match="is the store of one broker"):
         plan(tmp_path, brokers=2)
     (tmp_path / "store" / "commitlog").rmdir()
     (tmp_path / "store" / "broker-a" / "commitlog").mkdir(parents=True)
-    with pytest.raises(CannotStart, match="holds the stores of broker-a"):
+    with pytest.raises(CannotStart, match="has the stores of broker-a"):
         plan(tmp_path)

@@ -1,4 +1,4 @@
-"""What `mqstore` prints, and how it ends."""
+"""Output and exit codes of `mqstore`."""
 
 import argparse
 import json
@@ -39,7 +39,7 @@ def test_a_summary_reports_what_is_there_and_how_it_was_left(root: Path) -> None
     assert (row["queues"], row["messages"]) == (34, 153)
     assert row["consumerOffsets"]["GoldenBasic@GID_golden_push"] == {"0": 12, "1": 12, "2": 12, "3": 13}
     text = "\n".join(ran("summary", root)[1])
-    assert "the abort file is there; the lock is held by nobody" in text
+    assert "the abort file exists; the lock is held by no process" in text
     assert "312 entries of 4000, 237 of 1000 slots" in text
 
 
@@ -78,7 +78,7 @@ def test_a_key_is_looked_up_in_its_topic(root: Path) -> None:
     assert answer["indexLastUpdatePhyoffset"] == 1_048_576
     assert len(ran("index", root, "--topic", "GoldenBig", "--key", "BIG1")[1]) == 1
     assert rows("index", root)[0]["slots"] == 1_000
-    with pytest.raises(StoreError, match="give --topic"):
+    with pytest.raises(StoreError, match="needs --topic"):
         ran("index", root, "--key", "BIG1")
 
 

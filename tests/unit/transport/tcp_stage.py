@@ -145,7 +145,7 @@ class Raw:
         return read
 
     async def closed(self) -> bytes:
-        """What still comes until the other side closes."""
+        """Return the bytes received until the other side closes."""
         rest = b""
         with contextlib.suppress(ConnectionResetError):
             while data := await in_time(self.reader.read(65_536)):

@@ -116,7 +116,7 @@ def test_ports_go_round_and_pass_over_those_in_use(
 
 
 def test_no_one_listens_there(loop: SimLoop, network: LoopbackNetwork) -> None:
-    with pytest.raises(ConnectFailed, match=f"nobody listens at {BROKER}"):
+    with pytest.raises(ConnectFailed, match=f"nothing listens at {BROKER}"):
         connect(loop, network, Node())
     answers: list[object] = []
     network.connector("10.0.0.2").open(BROKER, Node().handle, Node().disconnected, answers.append)

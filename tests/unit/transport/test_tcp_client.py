@@ -23,7 +23,7 @@ KIB = 1024
 
 
 def ignore_end(channel: object) -> None:
-    """Who does not care about the end of a connection."""
+    """Ignore the end of a connection."""
 
 
 class Caller(Node):
@@ -67,7 +67,7 @@ async def test_where_no_one_listens_connecting_fails_with_a_sentence() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        with pytest.raises(ConnectFailed, match=f"nobody listens at {address}"):
+        with pytest.raises(ConnectFailed, match=f"nothing listens at {address}"):
             await in_time(connector.connect(address, lambda *_: None, ignore_end))
         answer: asyncio.Future[Channel | None] = asyncio.get_running_loop().create_future()
         connector.open(address, lambda *_: None, ignore_end, answer.set_result)

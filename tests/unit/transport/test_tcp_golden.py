@@ -1,4 +1,4 @@
-"""What a real client sent, byte for byte, gets the same answers over a socket as over loopback."""
+"""Recorded bytes of a real client get the same responses over a socket as over loopback."""
 
 import asyncio
 import json
@@ -91,7 +91,7 @@ def mark() -> RemotingCommand:
 
 
 def seen(c: RemotingCommand) -> Seen:
-    """What must agree; ports differ, and with them bytes inside of stored records."""
+    """Return the values that must agree; ports differ, and with them bytes inside of stored records."""
     ext = None if c.ext is None else {name: PORT.sub("address", text) for name, text in c.ext.items()}
     return int(c.code), None if c.remark is None else PORT.sub("address", c.remark), ext, len(c.body or b"")
 

@@ -1,4 +1,4 @@
-"""What a connection costs while it lasts, and that nothing of it is left."""
+"""Cost of an open connection, and its complete release."""
 
 import asyncio
 import gc

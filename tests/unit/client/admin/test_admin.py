@@ -177,7 +177,7 @@ def test_offsets_are_asked_and_written(stage: Stage) -> None:
 def test_a_group_is_sent_elsewhere(stage: Stage) -> None:
     with pytest.raises(BrokerRefused) as refused:
         stage.ask(stage.admin.offsets.reset_by_time(BROKER_ADDRESS, "G", "T", 0))
-    assert refused.value.code == 1  # no one of that name has committed yet
+    assert refused.value.code == 1  # no group of that name has committed yet
     work = Work(stage.world)
     stage.world.consumer("c1", work)
     stage.world.send(5)
@@ -215,7 +215,7 @@ def test_a_pull_outside_the_queue_says_where_it_is(stage: Stage) -> None:
 
 
 def test_a_text_that_is_no_message_id_is_the_askers_mistake(stage: Stage) -> None:
-    with pytest.raises(ClientError, match="no offset message id"):
+    with pytest.raises(ClientError, match="not an offset message id"):
         stage.ask(stage.admin.messages.view("7F00"))
 
 

@@ -1,0 +1,47 @@
+"""Texts about a group's lag and flow: the share in the retry topic, and deliveries beside consumed messages.
+
+Twin of static/queueviz/js/flow.js.
+"""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from django.utils.translation import gettext_lazy as _
+
+from queueviz.templatetags.formats import number, rate
+from queueviz.texts import Texts
+
+FLOW: Texts = {
+    "flow.retrying": _("{n} messages of the lag in retry"),
+    "flow.retrying_unknown": _("retries not included: unknown"),
+    "flow.delivered": _("{rate} delivered"),
+    "flow.delivered_more": _("{rate} delivered, more than consumed"),
+}
+
+
+class Lagging(TypedDict):
+    lag: str | None
+    retrying: str | None
+
+
+class Flowing(TypedDict):
+    delivered_per_s: float | None
+    differs: bool
+
+
+def retry_text(row: Lagging) -> str:
+    """Return the sentence on messages waiting for a retry; empty if there are none."""
+    again = row.get("retrying")
+    if again is None:
+        return str(FLOW["flow.retrying_unknown"]) if row.get("lag") is not None else ""
+    return "" if str(again) == "0" else str(FLOW["flow.retrying"]).format(n=number(again))
+
+
+def delivered_text(row: Flowing) -> str:
+    delivered_per_s = row.get("delivered_per_s")
+    if delivered_per_s is None:
+        return ""
+    return str(FLOW["flow.delivered_more" if row.get("differs") else "flow.delivered"]).format(
+        rate=rate(delivered_per_s)
+    )

@@ -1,0 +1,37 @@
+"""Types of the result of a claim's test, as `simulation.try_claim` prints it."""
+
+from typing import TypedDict
+
+
+class DoneAct(TypedDict):
+    """One action of a run."""
+
+    at_ms: int
+    action: str
+    fields: dict[str, object]
+
+
+class Counterexample(TypedDict):
+    """The shortest run that contradicts the claim."""
+
+    seed: str
+    until_ms: int
+    acts: list[DoneAct]
+    cases: int
+    sentence: str | None
+    values: dict[str, str]
+
+
+class ClaimResult(TypedDict):
+    """The result of a test, as `simulation.try_claim` prints it."""
+
+    claim: str
+    seeds: int
+    held: int
+    broken: int
+    looked_at: int
+    counterexample: Counterexample | None
+    distribution: dict[str, float]
+    took_s: float
+    workers: int
+    virtual_s: int

@@ -1,0 +1,1 @@
+"""Runs of jobs: the child process, its orders and reports, and the results that a run writes."""

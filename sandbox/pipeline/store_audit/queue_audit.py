@@ -1,0 +1,86 @@
+"""Audit of consume queue files: each unit points to a record of its queue and offset, or to a deleted one."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sandbox.pipeline.sources.queue_positions import Longs, log_files
+from sandbox.pipeline.store_audit.log_audit import Place
+from sandbox.pipeline.store_audit.lost_ranges import Lost
+from sandbox.pipeline.store_audit.piece_results import Found, Notes, Part
+from sandbox.pipeline.store_audit.queue_units import UNITS_AT_ONCE, QueueUnits
+from sandbox.pipeline.store_audit.store_log import StoreLog
+from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
+from sandbox.store.config import FILLER_BYTES
+from sandbox.store.findings import orphan_unit_text
+from sandbox.store.reader_files import OpenFiles
+
+
+class QueueFile(NamedTuple):
+    """A consume queue file; `[start, end)` are bytes of the queue."""
+
+    topic: str
+    queue_id: int
+    start: int
+    end: int
+
+
+def audit_queues(store: Place, files: Sequence[QueueFile], lost: Lost) -> Part:
+    """Audit these consume queue files and return the findings and counts.
+
+    `lost`: missing parts of the log, from the audit of the log.
+    """
+    notes, log, into = Notes(), StoreLog(store.root, store.logs), dict[int, tuple[int, int]]()
+    with OpenFiles() as opened:
+        for file in files:
+            queue = QueueUnits(store.root, file.topic, file.queue_id, opened)
+            start, end = file.start // UNIT_BYTES, file.end // UNIT_BYTES
+            for begin in range(start, min(queue.end, end), UNITS_AT_ONCE):
+                stop = min(begin + UNITS_AT_ONCE, end)
+                _check(notes, store, log, queue, np.arange(begin, stop), lost, into)
+    return notes.part(store.name, into=into)
+
+
+def _check(
+    notes: Notes,
+    store: Place,
+    log: StoreLog,
+    queue: QueueUnits,
+    offsets: Longs,
+    lost: Lost,
+    into: dict[int, tuple[int, int]],
+) -> None:
+    units = queue.at(offsets)
+    real = (units["size"] > 0) & (units["size"] != FILLER_BYTES)
+    real &= (units["physical"] < 0) | (units["physical"] >= log.start)
+    units, offsets = units[real], offsets[real]
+    notes.counts["queue_units"] += len(units)
+    home = log.leads_home(units, offsets, queue.topic, queue.queue_id)
+    for begin, end in lost.stretches:
+        home &= (units["physical"] < begin) | (units["physical"] >= end)
+    for row in np.flatnonzero(~home).tolist():
+        offset, physical = int(offsets[row]), int(units["physical"][row])
+        if (queue.topic, queue.queue_id, offset) in lost.named:
+            continue
+        stretch = lost.stretch_of(physical)
+        if stretch is not None:
+            into[stretch] = into.get(stretch, (0, 0))[0] + 1, 0
+        elif store.open and (physical >= lost.log_end or physical < _log_start(store)):
+            notes.counts["queue_units"] -= 1  # written, or deleted, since the audit began
+        else:
+            notes.add(
+                Found(
+                    "orphan_unit",
+                    *queue.file_of(offset),
+                    orphan_unit_text(offset, physical),
+                    queue.topic,
+                    queue.queue_id,
+                    offset,
+                )
+            )
+
+
+def _log_start(store: Place) -> int:
+    """Return the current start position of the log."""
+    return next((log.start for log in log_files(store.root)), 0)
