@@ -20,7 +20,8 @@ def test_a_silent_member_and_a_newcomer_claim_the_same_queues_until_it_goes_on(s
     expect(site.page.locator(".mind.apart .against")).to_have_text("brokers list A B C D")
     assert site.act(action="ResumeActor", actor="B") == 204
     expect(twice).to_have_count(0, timeout=PATIENCE_MS)
-    expect(site.page.locator("#moves .both").first).to_contain_text("both members held the queue for", timeout=PATIENCE_MS)
+    both = site.page.locator("#moves .both").first
+    expect(both).to_contain_text("both members held the queue for", timeout=PATIENCE_MS)
 
 
 def test_queues_are_walked_with_the_arrow_keys_and_a_plan_changes_with_its_form_alone(site: Site) -> None:

@@ -52,7 +52,5 @@ def test_both_sides_write_the_same(english: Modules, differ: list[str]) -> None:
 
 
 def test_only_what_they_differ_on_is_written() -> None:
-    assert (
-        group_words([member("A", "a", dropped=20)], [EXPRESSIONS]) == "A: orders a, 20 dropped by its client"
-    )
+    assert group_words([member("A", "a", dropped=20)], [EXPRESSIONS]) == "A: orders a, 20 dropped by its client"
     assert group_words([member("A", "a", dropped=20)], [LISTENER]) == "A: orders a, concurrent"

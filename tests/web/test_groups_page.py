@@ -97,7 +97,8 @@ def test_a_group_of_which_a_part_is_unknown_is_not_green(visitor: Client, port: 
         (
             "en",
             "Subscriptions of the members differ: tags",
-            "A: orders a, 20 dropped by its client\nfar@1: subscription not reported, its client dropped an unknown number",
+            "A: orders a, 20 dropped by its client\n"
+            "far@1: subscription not reported, its client dropped an unknown number",
         ),
         (
             "zh-hans",

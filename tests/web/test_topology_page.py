@@ -145,8 +145,8 @@ def test_boxes_and_rings_stand_in_the_first_paint(visitor: Client, port: FakePor
     assert 'data-box="ns-1"' in page
     assert 'data-ring="ns-1~broker-a"' in page
     assert (
-        "ns-1: last heartbeat of broker-a 4.0 s ago; without another heartbeat, the name server removes the broker in 116 s"
-        in page
+        "ns-1: last heartbeat of broker-a 4.0 s ago; "
+        "without another heartbeat, the name server removes the broker in 116 s" in page
     )
     assert f'href="/s/{mine}/clients/A/"' in page, "a client opens its own page"
     assert "Nothing selected" in page
