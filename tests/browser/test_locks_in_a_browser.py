@@ -30,7 +30,7 @@ def test_a_crashed_holder_keeps_its_locks_for_sixty_seconds(site: Site) -> None:
     assert 0 <= left <= 60
     assert site.page.evaluate(APART) == []
     site.until("(left) => Number(document.querySelector('#lock-rows .ring.stale text').textContent) < left", left)
-    expect(site.page.locator("#attempts .denied").first).to_contain_text("B holds it for", timeout=PATIENCE_MS)
+    expect(site.page.locator("#attempts .denied").first).to_contain_text("B holds the lock for", timeout=PATIENCE_MS)
     expect(site.page.locator("#lock-rows .wants").first).to_be_visible()
     assert site.act(action="SetRate", rate="20") == 204
     expect(stale).to_have_count(0, timeout=PATIENCE_MS)

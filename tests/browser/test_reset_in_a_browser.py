@@ -165,7 +165,7 @@ def test_skipping_needs_the_group_s_name_and_a_plan_that_no_longer_holds_is_refu
     }"""
     site.page.evaluate(old_plan)
     refusal = site.page.locator("#rs-apply .refusal")
-    expect(refusal).to_contain_text("is now 0, not 1")
+    expect(refusal).to_contain_text("is now 0; the preview showed 1")
     expect(refusal).to_be_focused()
     site.until("JSON.parse(document.querySelector('#rs-expected').value).every(({target}) => target === '0')")
     expect(refusal).to_be_visible()

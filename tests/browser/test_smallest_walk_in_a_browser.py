@@ -30,7 +30,7 @@ def test_a_sandbox_of_one_click_moves_and_is_still_there_after_a_reload_and_a_cu
     page.reload()
     site.wait_connected()
     expect(card.locator(".state")).to_have_text("Crashed")
-    expect(card.locator(".say")).to_contain_text(re.compile(r"Crashed [\d.]+ m?s ago"))
+    expect(card.locator(".say")).to_contain_text(re.compile(r"crashed [\d.]+ m?s ago"))
 
     wire.cut()
     expect(page.locator(".app")).to_have_attribute("data-conn", "offline")

@@ -129,7 +129,10 @@ def test_avro_bodies_become_the_columns_of_their_schema(run: Run, tmp_path: Path
 @pytest.mark.parametrize(
     ("schema", "why"),
     [
-        ("", "None of the first 10000 bodies is a JSON object with a field: name the columns by --option bodySchema"),
+        (
+            "",
+            "None of the first 10000 bodies is a JSON object with a field. Name the columns with --option ",
+        ),
         ("a INT,", "Line 1, character 7 of bodySchema: Syntax error at "),
         ("a INT, A INT", "Bodies have two fields for the column a. Name one of them in bodySchema."),
     ],

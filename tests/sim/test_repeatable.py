@@ -190,7 +190,7 @@ def test_the_command_says_whether_it_is_equal(tmp_path: Path) -> None:
     found = json.loads(text)
     assert (found["equal"], code) == (False, 1)
     assert f"event {found['first_difference']['seq']} differs" in said_by_the_command(directory)[0]
-    with pytest.raises(CommandError, match="cannot be executed again"):
+    with pytest.raises(CommandError, match="cannot be re-executed"):
         said_by_the_command(tmp_path / "nothing")
 
 

@@ -102,7 +102,7 @@ def test_one_seed_is_reported_step_by_step() -> None:
 
 @pytest.mark.parametrize("words", [("--seeds", "0"), ("--workers", "0"), ("--minutes", "-1")])
 def test_nothing_is_played_for_numbers_that_make_no_sense(words: tuple[str, ...]) -> None:
-    with pytest.raises(CommandError, match="above 0"):
+    with pytest.raises(CommandError, match="greater than 0"):
         reported(*words)
 
 

@@ -38,7 +38,7 @@ export function setUpActions({ root, can, time = null }) {
 }
 
 /** True for a request by a person. Requests that the page repeats itself are covered by the connection bar. */
-const isWanted = ({ verb, triggeringEvent }) => verb !== "get" || Boolean(triggeringEvent?.isTrusted);
+const isWanted = ({ verb, path, triggeringEvent }) => (verb !== "get" && !path.endsWith("/progress/")) || Boolean(triggeringEvent?.isTrusted);
 
 /** A card's button: the button has the verb, its card the actor. */
 function actOn(button, url) {

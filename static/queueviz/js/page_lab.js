@@ -89,15 +89,16 @@ function setRate(rate) {
   page.actions.act({ action: "SetRate", rate }, $(".dots", panel)); // no button was pressed
 }
 
+const fetches = (requestConfig) => requestConfig.path.endsWith("/progress/"); // the panel itself, not an answer
 let refusal = null; // said to the reader's own answer: it stays until the next one
 let begun = false; // an answer that is not sent yet: what else happens does not take it away
 panel.addEventListener("input", () => (begun = true));
 panel.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  refusal = detail.requestConfig.verb === "get" ? $(".refusal", panel) : null;
+  refusal = fetches(detail.requestConfig) ? $(".refusal", panel) : null;
   if (!isPanel(detail.serverResponse)) { // the sandbox is asleep, or about to wake
     detail.shouldSwap = false;
     if (detail.xhr.status === 204) begun = false; // a hand went up or down
-  } else if (detail.requestConfig.verb !== "get") begun = false;
+  } else if (!fetches(detail.requestConfig)) begun = false;
   else if (begun) detail.shouldSwap = false;
 });
 
@@ -110,7 +111,7 @@ panel.addEventListener("htmx:afterRequest", ({ detail }) => {
 });
 panel.addEventListener("htmx:sendError", (event) => {
   const { requestConfig } = event.detail; // a hint and a new attempt are asked for again, or not
-  if (requestConfig.verb === "get" || requestConfig.parameters.action === "AnswerStep") event.stopPropagation(); // the head says that the connection is lost
+  if (fetches(requestConfig) || requestConfig.parameters.action === "AnswerStep") event.stopPropagation(); // the head says that the connection is lost
 });
 page.live.addEventListener("reopened", () => (kept.hurry(), fetchAgain()));
 addEventListener("load", fetchKept);
