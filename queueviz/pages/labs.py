@@ -224,7 +224,7 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
     values = None if alone else shell(request, visit, "board")
     row = _row(slug, lab)
     if request.method == "POST":
-        _note(request, visit, row)
+        _note(request, requester, visit, row)
     context = _panel(requester, visit, row) | {"refused": refused, "status": status}
     if values is None:
         return render(request, "queueviz/partials/lab.html", context, status=status)
@@ -243,15 +243,16 @@ def progress(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
     visit = policy.visit_at(requester := visitor.of_request(request), slug, "see")
     policy.note_visit(visit)
     row = _row(slug, lab)
-    _note(request, visit, row)
+    _note(request, requester, visit, row)
     return render(request, "queueviz/partials/lab.html", _panel(requester, visit, row))
 
 
-def _note(request: HttpRequest, visit: policy.Visit, row: LabRow) -> None:
+def _note(request: HttpRequest, requester: visitor.Visitor, visit: policy.Visit, row: LabRow) -> None:
+    """Save the progress: in a course for the grade, else the best score for the list of labs."""
     sandbox = policy.ours(visit)
     if sandbox.course is not None:
         submissions.note(sandbox, row)
-    elif row["finished"] and policy.owns(visitor.of_request(request), sandbox):
+    elif row["finished"] and policy.owns(requester, sandbox):
         _note_score(request, row)
 
 

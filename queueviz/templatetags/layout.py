@@ -1,4 +1,4 @@
-"""Markup that many pages repeat: style sheets, heads of tables, facts, fields and feet of forms."""
+"""Markup that many pages repeat: style sheets, heads of tables, facts of lists, fields of forms."""
 
 from itertools import pairwise
 
@@ -8,7 +8,6 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 register = template.Library()
-
 
 RIGHT = ">"
 
