@@ -93,7 +93,7 @@ def new_place(course: Course, secret: str, requested: str = "") -> Enrolment:
             raise ActionRefused(
                 422,
                 "{pseudonym} is already used in this course.",
-                "Choose another value.",
+                "Choose another pseudonym.",
                 field="pseudonym",
                 pseudonym=requested,
             )

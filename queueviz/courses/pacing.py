@@ -38,7 +38,7 @@ def unlock(course: Course, lab: str, step: int | None) -> None:
         raise ActionRefused(
             422,
             "Lab {lab} has {steps} steps.",
-            "Choose one of the listed options.",
+            "Choose a step from 0 to {steps}.",
             field="step",
             lab=LABS[lab].number,
             steps=len(LABS[lab].steps),

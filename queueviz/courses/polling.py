@@ -142,9 +142,7 @@ def vote(enrolment: Enrolment, number: int, round_: int, answer: int) -> Vote:
                 "Open the question again to see its current step.",
             )
         if not 0 <= answer < len(poll.answers):
-            raise ActionRefused(
-                422, "This is not one of the answers.", "Choose one of the listed options.", field="answer"
-            )
+            raise ActionRefused(422, "This is not one of the answers.", "Choose a listed answer.", field="answer")
         made, _is_new = Vote.objects.update_or_create(
             poll=poll, enrolment=enrolment, round=round_, defaults={"answer": answer}
         )
@@ -202,7 +200,7 @@ def _shown(poll: Poll, text: str) -> int | None:
 def _question(text: str) -> str:
     question = _line(text, QUESTION_CHARS, "question")
     if not question:
-        raise ActionRefused(422, "A poll needs a question.", "Enter a text.", field="question")
+        raise ActionRefused(422, "A poll needs a question.", "Enter a question.", field="question")
     return question
 
 
@@ -212,7 +210,7 @@ def _choices(pairs: list[tuple[str, str]]) -> list[Answer]:
         raise ActionRefused(
             422,
             "A poll has {fewest} to {most} answers.",
-            "Remove some entries.",
+            "Enter {fewest} to {most} answers.",
             field="value",
             fewest=FEWEST_ANSWERS,
             most=MOST_ANSWERS,

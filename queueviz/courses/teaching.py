@@ -132,7 +132,7 @@ def name_students(course: Course, table: str) -> int:
 def _title(title: str) -> str:
     text = " ".join(title.split())[:NAME_CHARS]
     if not text:
-        raise ActionRefused(422, "A course needs a title.", "Enter a text.", field="title")
+        raise ActionRefused(422, "A course needs a title.", "Enter a title.", field="title")
     return text
 
 

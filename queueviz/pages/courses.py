@@ -132,7 +132,11 @@ def roster(request: HttpRequest, slug: str) -> HttpResponse:
     sent = request.FILES.get("roster")
     if sent is None or sent.size is None or sent.size > ROSTER_BYTES:
         raise ActionRefused(
-            422, "A roster is a CSV file of at most {most} bytes.", "Choose one.", field="roster", most=ROSTER_BYTES
+            422,
+            "The roster file is missing or too large.",
+            "Choose a CSV file of at most {most} bytes.",
+            field="roster",
+            most=ROSTER_BYTES,
         )
     try:
         table = sent.read().decode("utf-8")

@@ -43,7 +43,7 @@ def checked(settings: AttachedSettings) -> AttachedSettings:
         raise ActionRefused(
             422,
             "At most {most} name servers are queried.",
-            "Remove some entries.",
+            "Remove some name servers.",
             field="name_servers",
             most=MAX_NAME_SERVERS,
         )

@@ -90,9 +90,7 @@ class BrokerNode:
     def running(self) -> Broker:
         """Return the running broker.  Raises ActionRefused (409) while it is down."""
         if self.broker is None:
-            raise ActionRefused(
-                409, "{broker} is not running.", "Start that broker, producer or consumer first.", broker=self.node
-            )
+            raise ActionRefused(409, "{broker} is not running.", "Start {broker} first.", broker=self.node)
         return self.broker
 
     def start(self, *, accepting: Collection[str] = ()) -> None:

@@ -142,7 +142,7 @@ def hang(cluster: Cluster, action: HangActor) -> CarryOut:
         raise ActionRefused(
             409,
             "{actor} is {state}, not running.",
-            "Start that broker, producer or consumer first.",
+            "Choose a running producer or consumer.",
             actor=actor.label,
             state=actor.state,
         )
@@ -230,7 +230,7 @@ def _check_shared(cluster: Cluster, action: StartConsumer) -> None:
         raise ActionRefused(
             409,
             "{actor} is not running, so its client cannot be shared.",
-            "Start that broker, producer or consumer first.",
+            "Start {actor} first.",
             field="instance",
             actor=host.label,
         )

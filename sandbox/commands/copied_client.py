@@ -47,7 +47,7 @@ def check_copied(cluster: Cluster, action: StartConsumer) -> str:
         raise ActionRefused(
             409,
             "{actor} has no client yet.",
-            "Start that broker, producer or consumer first.",
+            "Start {actor} first.",
             field=FIELD,
             actor=other.label,
         )

@@ -57,7 +57,7 @@ def check_producer(action: StartProducer) -> None:
             "Omit this field; change the speed of the feed.",
         )
     if action.keys and given(action, ("key",)):
-        raise _no("keys", "Keys come from a pattern or from a list, not both.", "Remove one of the conflicting fields.")
+        raise _no("keys", "Keys come from a pattern or from a list, not both.", "Keep the pattern or the list.")
 
 
 DEPRECATED = (
@@ -161,9 +161,9 @@ def check_messages(action: SendMessages) -> None:
     if action.rows and (ignored := given(action, ROWS_SAY)):
         raise _no(ignored[0], "Each row sets this field itself.", "Omit this field, or omit the rows.")
     if action.body is not None and given(action, ("body_bytes",)):
-        raise _no("body_bytes", "The body already has a fixed length.", "Remove one of the conflicting fields.")
+        raise _no("body_bytes", "The body already has a fixed length.", "Omit the body, or omit its length.")
     if action.batch and (action.delay_level or action.rate_per_s):
-        raise _no("batch", "A batch has no delay and no rate.", "Remove one of the conflicting fields.")
+        raise _no("batch", "A batch has no delay and no rate.", "Omit the batch, or omit the delay and the rate.")
     if (action.batch or action.queue) and action.selector != "round_robin":
         raise _no(
             "selector",

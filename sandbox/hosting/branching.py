@@ -68,7 +68,7 @@ def read_recipe(directory: Path, order: RecipeOrder, limits: HostLimits) -> Run:
         raise ActionRefused(
             422,
             "A reproducible link has at most {most} actions and {seconds} s.",
-            "Remove some entries.",
+            "Create the link from a shorter run.",
             most=limits.branch_changes,
             seconds=limits.recipe_s,
         )

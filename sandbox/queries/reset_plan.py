@@ -260,7 +260,9 @@ def check_wish(wish: ResetWish) -> None:
             422, "Only copy_of uses a source group.", "Omit the source group, or choose copy_of.", field="source_group"
         )
     if wish.target == "copy_of" and not wish.source_group:
-        raise ActionRefused(422, "Choose the group to copy offsets from.", "Choose one.", field="source_group")
+        raise ActionRefused(
+            422, "No source group was chosen.", "Choose the group to copy offsets from.", field="source_group"
+        )
 
 
 def draw_plan(seq: int, at_ms: int, wish: ResetWish, plan: ResetPlan) -> dict[str, object]:

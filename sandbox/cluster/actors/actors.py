@@ -338,7 +338,7 @@ class Actors:
             raise ActionRefused(
                 409,
                 "{actor} is not running, so its client cannot be shared.",
-                "Start that broker, producer or consumer first.",
+                "Start {actor} first.",
                 field="instance",
                 actor=host.label,
             )

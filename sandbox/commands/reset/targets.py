@@ -33,7 +33,7 @@ def targets_of(plan: ResetPlan, action: ResetOffsets, draw: Callable[[ResetPlan]
     if shown and {row.mq.row for row in plan.moving} - set(shown):
         raise ActionRefused(409, "The topic has queues that the preview did not show.", LOOK_AGAIN, details=draw(plan))
     if not plan.moving:
-        raise ActionRefused(409, "No queue has a target offset.", "Choose another value.", details=draw(plan))
+        raise ActionRefused(409, "No queue has a target offset.", "Choose another target.", details=draw(plan))
     if plan.skipped and action.confirm != action.group:
         raise ActionRefused(
             422,
