@@ -7,7 +7,6 @@ from django.contrib import admin
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.clusters import attached_clusters  # noqa: F401 hears what is saved here
-from queueviz.lti import outgoing
 from queueviz.models import AuditRecord, Cluster, Grant, LtiPlatform, PipelineRun, Sandbox
 
 admin.site.index_template = "queueviz/pages/admin_index.html"
@@ -52,6 +51,8 @@ class ClusterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 class LtiPlatformForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean(self) -> dict[str, object]:
         """Validate the platform's addresses, and report those to which the server must not send requests."""
+        from queueviz.lti import outgoing  # its client takes long to import, in each command
+
         values = super().clean() or {}
         for name in ("auth_url", "token_url", "key_set_url"):
             try:

@@ -13,6 +13,7 @@ from django.dispatch import receiver
 from queueviz import engine
 
 FOLDER = "pipeline"
+WORKER_FOLDER = ".worker"  # Spark's own files; of one worker only, so what a killed one left can go
 SEAL = "seal"  # the job
 SEALED = "files"  # beside its result
 
@@ -58,6 +59,11 @@ def result_of(job: str, slug: str) -> Path:
     return home() / FOLDER / job / slug
 
 
+def jobs_with_results() -> list[str]:
+    """Return the jobs that have a directory of results in this data home."""
+    return sorted(job.name for job in (home() / FOLDER).glob("[a-z]*/"))
+
+
 def sealed_of(stores: Mapping[str, str]) -> dict[str, str]:
     """Return the directories for each store's sealed log files.
 
@@ -78,5 +84,5 @@ def _sealed_of(name: str, root: Path) -> Path:
 @receiver(post_delete, sender="queueviz.Sandbox")
 def _forget(sender: Any, instance: Any, **kwargs: Any) -> None:
     """Delete the results and sealed log files of a deleted sandbox."""
-    for job in (home() / FOLDER).glob("[a-z]*/"):
-        shutil.rmtree(job / instance.slug, ignore_errors=True)
+    for job in jobs_with_results():
+        shutil.rmtree(result_of(job, instance.slug), ignore_errors=True)

@@ -36,7 +36,7 @@ _TEXTS = {
 
 def offers() -> dict[str, Offer]:
     """Return the offers of all available jobs by name, in the order of `_TEXTS`."""
-    from sandbox.pipeline.jobs import JOBS  # what they need to run is imported where they run
+    from sandbox.pipeline.jobs.all_jobs import JOBS  # what they need to run is imported where they run
 
     return {
         name: Offer(name, *texts, tuple(option for option in JOBS[name].options if option not in ENDLESS))

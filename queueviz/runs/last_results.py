@@ -6,7 +6,7 @@ from typing import TypedDict
 
 from queueviz.runs import directories
 from queueviz.runs.text_tables import lines_of
-from sandbox.pipeline.jobs.job import WrongOption
+from sandbox.pipeline.jobs.job import NO_QUERY, WrongOption
 from sandbox.pipeline.runs.results import Manifest, manifest_of
 
 SHOW = "show"
@@ -15,13 +15,13 @@ SQL = "sql"
 
 def check_words(job: str, about: str | None) -> None:
     """Check the command's argument after the job's name.  Raises WrongOption."""
-    from sandbox.pipeline.jobs import JOBS
-    from sandbox.pipeline.jobs.sql import NO_QUERY
+    if job == SHOW:
+        from sandbox.pipeline.jobs.all_jobs import JOBS  # they import much
 
-    if job == SHOW and (about is None or about not in JOBS):
-        raise WrongOption(
-            ("Name a job" if about is None else f"No job {about}") + f". Jobs are: {', '.join(sorted(JOBS))}."
-        )
+        if about is None or about not in JOBS:
+            raise WrongOption(
+                ("Name a job" if about is None else f"No job {about}") + f". Jobs are: {', '.join(sorted(JOBS))}."
+            )
     if job == SQL and not (about or "").strip():
         raise WrongOption(NO_QUERY)
     if about is not None and job not in (SHOW, SQL):
@@ -30,9 +30,7 @@ def check_words(job: str, about: str | None) -> None:
 
 def directories_of(name: str) -> dict[str, str]:
     """Return the result directory by job, for the jobs with a result of this name in this data home."""
-    from sandbox.pipeline.jobs import JOBS
-
-    results = {job: directories.result_of(job, name) for job in JOBS}
+    results = {job: directories.result_of(job, name) for job in directories.jobs_with_results()}
     return {job: str(out) for job, out in results.items() if manifest_of(out) is not None}
 
 

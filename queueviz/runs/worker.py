@@ -163,6 +163,7 @@ class Worker:
         current = self._current
         if received.child is not self._child:
             return  # the last words of one let go
+        self._used_s = self._now()  # also by a command
         if received.report is None:
             self._died()
         elif current is None or received.report["run"] != current.order.run:

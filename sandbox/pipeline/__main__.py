@@ -2,68 +2,63 @@
 
 import argparse
 import os
+import stat
 import sys
 import threading
 from pathlib import Path
-from queue import SimpleQueue
-from typing import Any
 
-import orjson
-
-from sandbox.pipeline.runs.launch import Order
+from sandbox.pipeline.runs.clients import Clients
 from sandbox.pipeline.runs.runner import Runner
+from sandbox.pipeline.runs.session_socket import Listener, listening_in
 
 
 def main() -> None:
-    """Run the child process: execute orders from standard input one after the other, and write reports.
+    """Execute orders one after the other, and write reports.
 
-    The reports go to standard output.  A second thread handles cancellations at once.
+    Orders come from the parent at standard input, whose end also ends this process.  With `--idle-s`, the process
+    has no parent and ends after this time without orders.  With `--listen`, orders also come from commands.
     """
     parser = argparse.ArgumentParser(prog="sandbox.pipeline")
     parser.add_argument("--master")
     parser.add_argument("--remote")
     parser.add_argument("--writes-archive", type=Path, metavar="DRAFT", help="of Java's classes, as its Java was asked")
+    parser.add_argument("--listen", type=Path, metavar="DIR", help="directory of a socket for further orders")
+    parser.add_argument("--idle-s", type=float, help="end after this time without orders; standard input is not read")
     arguments = parser.parse_args()
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # output of Spark and its libraries is no report
-    runner = Runner(lambda report: write_report(out, report), master=arguments.master, remote=arguments.remote)
-    orders: SimpleQueue[Order | None] = SimpleQueue()
-    threading.Thread(target=listen, args=(orders, runner), daemon=True).start()
-    while (order := orders.get()) is not None:
+    is_kept = arguments.idle_s is not None
+    listener = _listener(arguments.listen)
+    if is_kept and listener is None:
+        sys.exit("Another session is kept here already, or this directory cannot have a socket.")
+    clients = Clients(None if is_kept else out.write)
+    runner = Runner(clients.report, master=arguments.master, remote=arguments.remote)
+    if listener is not None:
+        threading.Thread(target=clients.listen, args=(listener, runner), daemon=True).start()
+    if not is_kept:
+        threading.Thread(target=clients.hear_parent, args=(sys.stdin.buffer, runner), daemon=True).start()
+    while (order := clients.next_order(arguments.idle_s)) is not None:
+        if is_kept:
+            _empty_log()
         runner.run(order)
         if runner.is_useless:
             break
+    if listener is not None:
+        listener.close()
     runner.close(arguments.writes_archive)
 
 
-def listen(orders: "SimpleQueue[Order | None]", runner: Runner) -> None:
-    """Read orders, cancellations and ends from standard input until the parent closes it; then cancel every order.
-
-    The parent closes the input when it exits or needs no more results.  Orders that have not begun are cancelled too.
-    """
-    runs = []
-    for line in sys.stdin.buffer:
-        value: dict[str, Any] = orjson.loads(line)
-        if "cancel" in value:
-            runner.cancel(value["cancel"])
-        elif "end" in value:
-            runner.end(value["end"])
-        else:
-            orders.put(Order(**value))
-            runs.append(value["run"])
-    for run in runs:
-        runner.cancel(run)
-    orders.put(None)
+def _listener(directory: Path | None) -> Listener | None:
+    try:
+        return None if directory is None else listening_in(directory)
+    except OSError:  # a file system without sockets: commands start their own sessions
+        return None
 
 
-def write_report(out: Any, report: dict[str, Any]) -> None:
-    out.write(orjson.dumps(report, default=_plain, option=orjson.OPT_APPEND_NEWLINE))
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, Path):
-        return str(value)
-    raise TypeError(type(value).__name__)
+def _empty_log() -> None:
+    """Empty the file of this process's other output, which would grow with each run."""
+    if stat.S_ISREG(os.fstat(2).st_mode):
+        os.ftruncate(2, 0)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from queueviz.models import Course, Grade, Grant, Sandbox, Submission
 from sandbox.control.questions import LabState
 from sandbox.journal.events import Entry, LabFinished
 from sandbox.labs.catalogue import LABS
-from sandbox.pipeline.jobs import JOBS
+from sandbox.pipeline.jobs.all_jobs import JOBS
 from sandbox.queries.snapshot.lab import lab_row
 from sandbox.simulation.lab_player import Played, play
 from tests.attacks import routes

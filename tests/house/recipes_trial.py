@@ -10,7 +10,7 @@ from queueviz.boards.fact_texts import FACTS
 from sandbox.control.actions import parse_action
 from sandbox.journal.events import MomentMarked
 from sandbox.kernel.errors import ActionRefused
-from sandbox.pipeline.jobs import JOBS
+from sandbox.pipeline.jobs.all_jobs import JOBS
 from sandbox.pipeline.jobs.job import Given, Source
 from sandbox.simulation.world import World
 

@@ -30,9 +30,12 @@ OPEN_TO_WEB = (
     "sandbox.tools.reference",
     "sandbox.tools.store_feed",
     "sandbox.commands.reset.undo",
+    "sandbox.pipeline.jobs",
+    "sandbox.pipeline.runs.error_sentences",
+    "sandbox.pipeline.runs.kept_session",
     "sandbox.pipeline.runs.launch",
     "sandbox.pipeline.runs.results",
-    "sandbox.pipeline.jobs",
+    "sandbox.pipeline.spark.small_runs",
 )
 
 OF_JOURNALS = dict.fromkeys(

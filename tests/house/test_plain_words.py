@@ -28,7 +28,7 @@ PHRASES = re.compile(
 TERMS = {
     "queueviz/api/runs.py": {"stage"},  # of Spark
     "queueviz/models.py": {"stage", "whoever"},  # of Spark; a label that migrations keep
-    "queueviz/management/commands/pipeline.py": {"stage"},  # of Spark
+    "queueviz/runs/progress_line.py": {"stage"},  # of Spark
     "queueviz/migrations": {"whoever"},
     "queueviz/locale": {"stage", "stages"},  # of Spark
     "templates/queueviz/partials/run_state.html": {"stage"},  # of Spark

@@ -25,7 +25,7 @@ def refused(home: Path, *arguments: str | Path, **more: str) -> str:
     """The one sentence of a command that fails."""
     done = command(home, *arguments, **more)
     assert done.returncode == 1, done.stderr
-    [line] = done.stderr.splitlines()
+    [line] = [line for line in done.stderr.splitlines() if not line.endswith("…")]
     return line.removeprefix("CommandError: ")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from queueviz.management.commands import pipeline
+from queueviz.runs import command_run
 from sandbox.pipeline.runs.launch import ENDED, Child, Order, Where
 from tests.golden.golden_stores import unpack
 
@@ -87,7 +87,7 @@ def commands_share_spark(child: Child, monkeypatch: pytest.MonkeyPatch) -> None:
         def order(self, order: Order) -> None:
             self.reports = lambda: until_its_end(child, order)
 
-    monkeypatch.setattr(pipeline, "Child", Shared)
+    monkeypatch.setattr(command_run, "Child", Shared)
 
 
 @pytest.fixture(scope="session")

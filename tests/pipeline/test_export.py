@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from sandbox.message.compression import ZLIB_FLAGS, compress, decompress
-from sandbox.pipeline.jobs import JOBS
+from sandbox.pipeline.jobs.all_jobs import JOBS
 from sandbox.pipeline.runs.results import NAME, manifest_of
 from sandbox.pipeline.sources.records import SCHEMA, rows_of
 from sandbox.store.reader import StoreReader

@@ -15,7 +15,7 @@ from queueviz.links import past_sandboxes, recordings, replay_state, share_links
 from queueviz.pages import accounts
 from queueviz.sandboxes import demo, visitor_actions
 from sandbox.cluster.actors.feeds import prepare_flights
-from sandbox.pipeline.jobs import JOBS
+from sandbox.pipeline.jobs.all_jobs import JOBS
 from sandbox.pipeline.jobs.job import Job
 from tests import ports
 from tests.web.clusters import account, browser_of

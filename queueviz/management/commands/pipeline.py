@@ -6,9 +6,6 @@
 import argparse
 import os
 import secrets
-import signal
-import sys
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypedDict, cast
@@ -17,26 +14,20 @@ import orjson
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError
 from django.utils import timezone
-from tqdm import tqdm
 
-from queueviz.courses.course_runs import GRADING, regraded, sources_of_course
-from queueviz.courses.difference_texts import shown
 from queueviz.courses.models import Course
-from queueviz.courses.regrading import publish
 from queueviz.engine import directory_of
+from queueviz.runs.command_run import KEEP, OWN, reported
 from queueviz.runs.directories import result_of, sealed_of, sources_of, sources_of_class
 from queueviz.runs.last_results import SHOW, SQL, check_words, directories_of, lines_at, result_at, row_of
 from queueviz.runs.text_tables import lines_of
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.jobs.job import WrongOption
-from sandbox.pipeline.runs.error_sentences import sentence_of
-from sandbox.pipeline.runs.launch import ENDED, Child, Order, Report, Where
+from sandbox.pipeline.runs.launch import Order, Report, Where
 from sandbox.pipeline.runs.results import manifest_of
-from sandbox.pipeline.spark.small_runs import is_few
-from sandbox.simulation.many_replays import executed_again
 
-INTERRUPTED = 130
 SHOWN = 20
+GRADING = "grading"
 IMPORT = "import"  # reads files, which its option path names
 
 
@@ -51,6 +42,7 @@ class Arguments(TypedDict):
     course: str | None
     master: str | None
     remote: str | None
+    session: str | None
     out: Path | None
     sealed: Path | None
     format: str | None
@@ -86,6 +78,12 @@ class Command(BaseCommand):
         engine = parser.add_mutually_exclusive_group()
         engine.add_argument("--master", help="Spark cluster, such as spark://host:7077 (default local[*])")
         engine.add_argument("--remote", help="Spark Connect server, such as sc://host:15002")
+        engine.add_argument(
+            "--session",
+            choices=(KEEP, OWN),
+            help="keep: leave Spark running for the next commands, until ten minutes without one; own: start a Spark "
+            "for this command (default: the running one if the input is below 32 MiB, otherwise own)",
+        )
         add("--out", type=Path, metavar="DIR", help="directory of the result (default: pipeline/JOB in the data home)")
         add(
             "--sealed",
@@ -125,9 +123,7 @@ class Command(BaseCommand):
                 return
         except (SandboxError, WrongOption) as error:
             raise CommandError(str(error), returncode=1) from None
-        stores, journals, name = (
-            source_of(arguments, home) if course is None else (*sources_of_course(course), course.slug)
-        )
+        stores, journals, name = source_of(arguments, home) if course is None else of_course(course)
         out = arguments["out"] or home / "pipeline" / arguments["job"] / name
         order = Order(
             secrets.token_hex(4),
@@ -138,7 +134,7 @@ class Command(BaseCommand):
             options_of(arguments) | query_of(arguments, name),
             sealed_by(arguments, stores),
         )
-        ended = self._run(order, Where(arguments["master"], arguments["remote"]), home, quiet=arguments["json"])
+        ended = reported(order, Where(arguments["master"], arguments["remote"]), home, arguments["session"])
         if course is not None and arguments["job"] == GRADING and ended["state"] == "done":
             self._regrade(course, began_at, sorted(journals), arguments, ended, order.out)
             return
@@ -170,6 +166,11 @@ class Command(BaseCommand):
         self, course: Course, began_at: datetime, slugs: list[str], arguments: Arguments, ended: Report, out: str
     ) -> None:
         """Compute and print the differences from the grades, and publish them if the command has the option."""
+        from queueviz.courses.course_runs import regraded
+        from queueviz.courses.difference_texts import shown
+        from queueviz.courses.regrading import publish
+        from sandbox.simulation.many_replays import executed_again
+
         directories = [directory_of(slug) for slug in slugs] if arguments["rerun"] else []
         reruns = list(executed_again(directories, os.cpu_count() or 1))
         try:
@@ -206,69 +207,12 @@ class Command(BaseCommand):
             else f"Published: {done.changed} grades changed, {done.went_on} kept: their students continued since."
         )
 
-    def _run(self, order: Order, where: Where, home: Path, *, quiet: bool) -> Report:
-        """Run the order in a child process and return its last report.
 
-        Raises CommandError if no report ended the run.
-        """
-        scratch = home / "pipeline" / ".spark"
-        log = scratch / f"{order.run}.log"
-        code = None
-        try:
-            scratch.mkdir(parents=True, exist_ok=True)
-            reads_few = is_few(order.stores, order.journals, order.options)
-            with (
-                log.open("w+b") as words,
-                Child(where, scratch, os.environ, errors=words, reads_few=reads_few) as child,
-            ):
-                with suppress(BrokenPipeError):  # gone already
-                    child.order(order)
-                if (ended := self._heard(child, order, quiet=quiet)) is not None:
-                    return self._with_words(ended, log)
-            code = child.exit_code
-        except KeyboardInterrupt:
-            raise CommandError("Interrupted. The last result is unchanged.", returncode=INTERRUPTED) from None
-        except SandboxError as error:
-            log.unlink(missing_ok=True)
-            raise CommandError(str(error), returncode=1) from None
-        except OSError as error:
-            raise CommandError(sentence_of(error), returncode=1) from None
-        how = f"was killed ({signal.Signals(-code).name})" if code is not None and code < 0 else "ended"
-        raise CommandError(f"The Spark process {how} before the job was done. Its output is in {log}.", returncode=1)
+def of_course(course: Course) -> tuple[dict[str, str], dict[str, str], str]:
+    """Return the stores and journals of the course by name, and the name of the result."""
+    from queueviz.courses.course_runs import sources_of_course
 
-    def _with_words(self, ended: Report, log: Path) -> Report:
-        """Return the report, with a note on Spark's log if the run failed and wrote to it.
-
-        Otherwise the log is deleted.  It is also deleted if the failure has a reason of QueueViz's own.
-        """
-        if ended["state"] == "failed" and log.stat().st_size and not ended.get("is_ours"):
-            return {**ended, "why": f"{ended['why']} Spark's output is in {log}."}
-        log.unlink()
-        return ended
-
-    def _heard(self, child: Child, order: Order, *, quiet: bool) -> Report | None:
-        """Return the last report of the run.
-
-        Ctrl-C ends a run with `--follow`, which is then complete; any other run is interrupted.
-        """
-        try:
-            return self._follow(child, quiet=quiet)
-        except KeyboardInterrupt:
-            if order.options.get("follow") != "true":
-                raise
-            child.end(order.run)
-            return self._follow(child, quiet=quiet)
-
-    def _follow(self, child: Child, *, quiet: bool) -> Report | None:
-        """Show the progress and return the last report of the run.  None: the process ended before it."""
-        with tqdm(disable=quiet or not sys.stderr.isatty(), unit=" tasks", desc="starting Spark") as bar:
-            for report in child.reports():
-                if report["state"] in ENDED:
-                    return report
-                if "tasks" in report:
-                    bar.total, bar.n = report["tasks"], report["done"]
-                    bar.set_description(f"stage {report['stage']}")
-        return None
+    return *sources_of_course(course), course.slug
 
 
 def course_of(arguments: Arguments) -> Course | None:

@@ -11,10 +11,9 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 
 from queueviz.runs import directories
+from queueviz.runs.directories import WORKER_FOLDER
 from queueviz.runs.worker import Worker
 from sandbox.pipeline.runs.launch import Child, Where
-
-SCRATCH = ".worker"  # Spark's own files; of this process only, so what a killed one left can go
 
 
 class Command(BaseCommand):
@@ -32,7 +31,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, master: str | None, remote: str | None, beside: int | None, **options: Any) -> None:
         directory = directories.home() / directories.FOLDER
-        scratch = directory / SCRATCH
+        scratch = directory / WORKER_FOLDER
         worker = Worker(directory, opener(Where(master, remote), scratch))
         if not worker.begin():
             raise CommandError("Another worker runs in this data home.", returncode=1)
@@ -50,6 +49,6 @@ def opener(where: Where, scratch: Path) -> Callable[[Path], Child]:
 
     def open_child(words: Path) -> Child:
         with words.open("wb") as file:
-            return Child(where, scratch, os.environ, errors=file)
+            return Child(where, scratch, os.environ, errors=file, listens=where == Where())
 
     return open_child

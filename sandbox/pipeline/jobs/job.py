@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+NO_QUERY = 'Write the query after sql: pipeline sql "select topic, count(*) from messages group by 1".'
+
 
 class Source(NamedTuple):
     """The input directories: store roots by display name (`broker-a`), and journal directories by sandbox."""

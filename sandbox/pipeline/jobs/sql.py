@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from sandbox.pipeline.jobs.job import Given, Job, WrongOption
+from sandbox.pipeline.jobs.job import NO_QUERY, Given, Job, WrongOption
 from sandbox.pipeline.sources.bodies import OPTIONS
 from sandbox.pipeline.spark.error_text import of_spark
 from sandbox.pipeline.sql.pushed_filters import options_of
@@ -20,7 +20,6 @@ from sandbox.pipeline.sql.views import made, named, views_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-NO_QUERY = 'Write the query after sql: pipeline sql "select topic, count(*) from messages group by 1".'
 FORMATS = ("parquet", "ndjson", "csv")  # a result is printed, which only Parquet is
 
 

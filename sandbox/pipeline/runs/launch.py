@@ -4,7 +4,8 @@ The child reads orders and prints reports, both as JSON, one a line; all other o
 This module imports nothing of Spark.
 
     order   {"run", "job", "stores": {name: dir}, "journals": {sandbox: dir}, "out", "options": {},
-            "sealed": {name: dir}}, {"cancel": run} or {"end": run} for one that follows
+            "sealed": {name: dir}}, {"cancel": run}, {"end": run} for one that follows, or at a socket
+            {"leave": true} to end after the orders (`session_socket`)
     report  {"run", "state": "starting"} · {"run", "state": "running", "stage", "done", "tasks"}
             {"run", "state": "done", "tables": {name: rows}}, with "malformed": {name: rows} where bodies are columns
             {"run", "state": "failed", "why"}, with "is_ours": true where the sentence says all · {…, "cancelled"}
@@ -66,6 +67,41 @@ class Order(NamedTuple):
     sealed: dict[str, str] = {}
 
 
+class Launch(NamedTuple):
+    """The command and the environment of a process with Spark.
+
+    `writes_within_s`: additional time for its end, in which its Java writes the class archive.
+    """
+
+    arguments: list[str]
+    environment: dict[str, str]
+    writes_within_s: float
+
+    @classmethod
+    def of(cls, where: Where, home: Path, environment: Mapping[str, str], *, reads_few: bool = False) -> "Launch":
+        """Return the launch for this Spark.  Raises NoJava or NoSpark if either is not installed.
+
+        `home`: a directory of ours for scratch files, which is created.
+        """
+        look_for(where, environment)
+        arguments = [sys.executable, "-m", "sandbox.pipeline"]
+        if where.remote is not None:
+            arguments += ["--remote", where.remote]
+        elif where.master is not None:
+            arguments += ["--master", where.master]
+        home.mkdir(parents=True, exist_ok=True)
+        env = environment_of(environment, home)
+        java_options = [] if "SPARK_SUBMIT_OPTS" in env else [small_runs.JAVA if reads_few else SECOND_COMPILER_LATE]
+        writes_within_s = 0.0
+        if where.remote is None and (archive := archive_of(Path(env["JAVA_HOME"]), env)) is not None:
+            java_options.append(archive.options)
+            if archive.draft is not None:
+                arguments += ["--writes-archive", str(archive.draft)]
+                writes_within_s = WRITTEN_WITHIN_S
+        env["SPARK_SUBMIT_OPTS"] = " ".join([env.get("SPARK_SUBMIT_OPTS", ""), *java_options]).strip()
+        return cls(arguments, env, writes_within_s)
+
+
 class Child:
     """The child process.  Use it as a context manager: leaving it asks the process to exit."""
 
@@ -79,31 +115,22 @@ class Child:
         *,
         errors: IO[bytes] | None = None,
         reads_few: bool = False,
+        listens: bool = False,
     ) -> None:
         """Start the process.
 
         `home`: a directory of ours for scratch files.  `reads_few`: all its runs read few bytes
-        (`small_runs.is_few`).  Raises NoJava or NoSpark if either is not installed.
+        (`small_runs.is_few`).  `listens`: commands may send it orders too (`kept_session`).  Raises NoJava or
+        NoSpark if either is not installed.
         """
-        look_for(where, environment)
-        arguments = [sys.executable, "-m", "sandbox.pipeline"]
-        if where.remote is not None:
-            arguments += ["--remote", where.remote]
-        elif where.master is not None:
-            arguments += ["--master", where.master]
-        home.mkdir(parents=True, exist_ok=True)
-        env = environment_of(environment, home)
+        launch = Launch.of(where, home, environment, reads_few=reads_few)
         self._ends = ExitStack()
+        env = launch.environment
         if where.has_workers_here and "SPARK_HOME" not in env:
             scratch = self._ends.enter_context(tempfile.TemporaryDirectory(dir=home, ignore_cleanup_errors=True))
             env["SPARK_HOME"] = spark_home(Path(scratch))
-        java_options = [] if "SPARK_SUBMIT_OPTS" in env else [small_runs.JAVA if reads_few else SECOND_COMPILER_LATE]
-        if where.remote is None and (archive := archive_of(Path(env["JAVA_HOME"]), env)) is not None:
-            java_options.append(archive.options)
-            if archive.draft is not None:
-                arguments += ["--writes-archive", str(archive.draft)]
-                self._ends_within_s += WRITTEN_WITHIN_S
-        env["SPARK_SUBMIT_OPTS"] = " ".join([env.get("SPARK_SUBMIT_OPTS", ""), *java_options]).strip()
+        self._ends_within_s += launch.writes_within_s
+        arguments = [*launch.arguments, *(["--listen", str(home)] if listens else [])]
         self._process = subprocess.Popen(
             arguments,
             stdin=subprocess.PIPE,

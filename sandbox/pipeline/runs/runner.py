@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sandbox.journal.segments import last_seq
 from sandbox.kernel.clock import wall_ms
 from sandbox.kernel.errors import SandboxError
-from sandbox.pipeline.jobs import JOBS
+from sandbox.pipeline.jobs.all_jobs import JOBS
 from sandbox.pipeline.jobs.job import Given, Job, Source, WrongOption, one_of
 from sandbox.pipeline.runs import results
 from sandbox.pipeline.runs.appended_results import check_unchanged, joined

@@ -74,6 +74,7 @@ def test_a_killed_process_is_reported_with_the_path_of_its_log(golden: Path, tmp
     assert command.returncode == 1
     [log] = (tmp_path / "pipeline" / ".spark").glob("*.log")
     assert said == (
+        "Starting Spark …\n"
         f"CommandError: The Spark process was killed (SIGKILL) before the job was done. Its output is in {log}.\n"
     )
     assert manifest_of(tmp_path / "pipeline" / "export" / golden.name) is None
@@ -92,5 +93,8 @@ def test_an_interruption_says_that_nothing_has_changed(golden: Path, tmp_path: P
         )
         command.send_signal(signal.SIGINT)
         _, said = command.communicate(timeout=WITHIN_S)
-    assert (command.returncode, said) == (130, "CommandError: Interrupted. The last result is unchanged.\n")
+    assert (command.returncode, said) == (
+        130,
+        "Starting Spark …\nCommandError: Interrupted. The last result is unchanged.\n",
+    )
     assert manifest_of(tmp_path / "pipeline" / "export" / golden.name) is None

@@ -11,9 +11,9 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 
-from queueviz.management.commands import pipeline
 from queueviz.management.commands.pipeline import options_of, source_of
 from queueviz.models import Course
+from queueviz.runs import command_run
 from queueviz.runs.last_results import directories_of
 from queueviz.runs.text_tables import lines_of
 from sandbox.pipeline.runs.launch import Order
@@ -75,7 +75,7 @@ class Child:
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any) -> Path:
     settings.QUEUEVIZ_HOME = tmp_path
-    monkeypatch.setattr(pipeline, "Child", Child)
+    monkeypatch.setattr(command_run, "Child", Child)
     return tmp_path
 
 

@@ -1,18 +1,15 @@
 """`manage.py pipeline lag_history --follow` stays until Ctrl-C, and has done its work then; Spark is played here."""
 
-import sys
 from collections.abc import Iterator
-from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 import orjson
 import pytest
 from django.core.management import CommandError, call_command
 
-from queueviz.management.commands import pipeline as command
-from sandbox.pipeline.__main__ import listen
+from queueviz.runs import command_run as command
+from sandbox.pipeline.runs.clients import Clients
 from sandbox.pipeline.runs.launch import Order
 from sandbox.pipeline.runs.runner import Runner
 
@@ -76,15 +73,15 @@ def test_ctrl_c_cuts_off_what_does_not_follow(home: Path) -> None:
     assert child.said[1:] == ["closed"]  # the child learns that the reader is gone
 
 
-def test_an_order_that_has_not_begun_is_cancelled_when_the_parent_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_order_that_has_not_begun_is_cancelled_when_the_parent_ends() -> None:
     """Else it would run to its end, after its command has said that the last result is as it was."""
     order = Order("r1", "export", {}, {}, "out", {})
-    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(orjson.dumps(order._asdict()) + b"\n")))
-    said: list[dict[str, Any]] = []
-    runner, orders = Runner(said.append, master=None, remote=None), SimpleQueue[Order | None]()
-    listen(orders, runner)
-    waiting = orders.get_nowait()
+    lines: list[bytes] = []
+    clients = Clients(lines.append)
+    runner = Runner(clients.report, master=None, remote=None)
+    clients.hear_parent([orjson.dumps(order._asdict()) + b"\n"], runner)
+    waiting = clients.next_order(None)
     assert waiting == order
     runner.run(waiting)
-    assert said == [{"run": "r1", "state": "cancelled"}]
-    assert orders.get_nowait() is None
+    assert [orjson.loads(line) for line in lines] == [{"run": "r1", "state": "cancelled"}]
+    assert clients.next_order(None) is None
