@@ -47,6 +47,9 @@ ODD = [
     b'{"miles": "\xff"}',
     b'{"miles": 1}\n{"miles": 2}',
     b"{'miles': 1}",
+    b'{"miles": 1}, "x": 2',
+    b'{"miles": 1}}',
+    b'{"miles": 1}], "x": [2',
 ]
 
 
@@ -60,7 +63,7 @@ def test_json_bodies_become_the_columns_that_they_have(run: Run, tmp_path: Path)
     assert last["malformed"] == {"messages": len(ODD)}
     found = manifest_of(tmp_path / "out")
     assert found is not None
-    assert (found.tables["messages"].rows, found.tables["messages"].malformed) == (11, len(ODD))
+    assert (found.tables["messages"].rows, found.tables["messages"].malformed) == (3 + len(ODD), len(ODD))
     assert list(rows[0])[-6:] == ["carrier", "delay", "gate, if", "body_keys", "miles", "_malformed"]
     first = rows[0]
     assert [first[name] for name in ("carrier", "miles", "delay", "keys", "body_keys")] == [
@@ -70,8 +73,8 @@ def test_json_bodies_become_the_columns_that_they_have(run: Run, tmp_path: Path)
         "k0",
         ["a"],
     ]
-    assert [row["carrier"] for row in rows[1:]] == [None] * 10
-    assert [row["miles"] for row in rows[1:]] == [None] * 10
+    assert [row["carrier"] for row in rows[1:]] == [None] * (2 + len(ODD))
+    assert [row["miles"] for row in rows[1:]] == [None] * (2 + len(ODD))
     assert [row["_malformed"] for row in rows] == [None] * 3 + ODD
 
 
@@ -85,6 +88,22 @@ def test_columns_that_are_named_are_read_as_that_or_not_at_all(run: Run, tmp_pat
         (None, None, bodies[2]),
         (None, None, None),
     ]
+
+
+def test_variant_bodies_are_any_json_value_that_a_query_takes_apart(run: Run, tmp_path: Path) -> None:
+    values = [b'{"carrier": "UA", "miles": 1400}', b"[7]", b"null", b' "x" ']
+    bad = [b"", b"{", b'{"a": 1} x', b'{"a": 1}, "x": 2', b'{"a": 1}}', b'{"a": 1}], "x": [2', b"'x'", b"\xff", b"NaN"]
+    store = store_of(tmp_path / "store", [*values, *bad])
+    query = (
+        "select queueOffset o, to_json(body) body, body:carrier::string carrier, body:miles::int miles, _malformed bad "
+        "from messages order by o"
+    )
+    *_, last = run("sql", store=store, query=query, body="variant")
+    assert last["state"] == "done", last
+    rows = table(tmp_path / "out", "result")
+    assert [row["body"] for row in rows] == ['{"carrier":"UA","miles":1400}', "[7]", "null", '"x"'] + [None] * len(bad)
+    assert [row["bad"] for row in rows] == [None] * 4 + bad
+    assert (rows[0]["carrier"], rows[0]["miles"]) == ("UA", 1400)
 
 
 def test_text_bodies_are_text_where_they_are_utf8(run: Run, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Bodies of messages as columns: JSON objects, Avro records or text; bodies of no such form are kept apart.
+"""Bodies of messages as columns: JSON, Avro records or text; bodies of no such form are kept apart.
 
 A Python data source has to declare its columns before it reads, so this is a function of rows that have been read.
 The body's fields and `_malformed` replace the column `body`.  `_malformed` is the whole body if it cannot be read
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructType
 
-KINDS = ("json", "avro", "text")
+KINDS = ("json", "variant", "avro", "text")
 MALFORMED = "_malformed"
 OPTIONS = ("body", "bodySchema")
 SAMPLE = 10_000  # bodies whose fields are the columns, where none are named
@@ -48,8 +48,8 @@ def bodies_of(options: Mapping[str, str]) -> Bodies | None:
         raise WrongBodies(f"Unknown value --option body={kind}. Choose {', '.join(KINDS)}.")
     if kind == "avro" and schema is None:
         raise WrongBodies("Avro bodies need a schema. Set --option bodySchema=JSON.")
-    if kind == "text" and schema is not None:
-        raise WrongBodies("Text bodies have no columns. Remove bodySchema, or set --option body=json.")
+    if kind in ("text", "variant") and schema is not None:
+        raise WrongBodies(f"{kind.capitalize()} bodies have no columns. Remove bodySchema, or set --option body=json.")
     return Bodies(kind, schema)
 
 
@@ -59,6 +59,8 @@ def with_bodies(rows: "DataFrame", bodies: Bodies | None) -> "DataFrame":
         return rows
     if bodies.kind == "avro":
         return _with_avro(rows, str(bodies.schema))
+    if bodies.kind == "variant":
+        return _with_variant(rows)
     return _with_text(rows) if bodies.kind == "text" else _with_json(rows, bodies.schema)
 
 
@@ -87,20 +89,49 @@ def _with_text(rows: "DataFrame") -> "DataFrame":
 def _with_json(rows: "DataFrame", schema: "StructType | str | None") -> "DataFrame":
     """Return the rows with columns for their JSON bodies.
 
-    Each is parsed inside an outer object, so that a body with text after its own object is malformed too.
+    Each is parsed inside an outer object and counted inside an outer list, so that a body with text after its own
+    object is malformed too.
     """
     from pyspark.sql import functions as f
     from pyspark.sql.types import StringType, StructField, StructType
 
     fields = _inferred(rows) if schema is None else _of_ddl(schema) if isinstance(schema, str) else schema
-    wrapped = f.concat(f.lit(f'{{"{BODY}":'), _text(), f.lit("}"))
     options = {"columnNameOfCorruptRecord": MALFORMED, "allowSingleQuotes": "false", "allowNonNumericNumbers": "false"}
     kind = StructType([StructField(BODY, fields), StructField(MALFORMED, StringType())])
-    read = rows.withColumn(_TEXT, f.from_json(wrapped, kind, options))
-    bad = f.coalesce(f.col(f"{_TEXT}.{MALFORMED}").isNotNull() | f.col(f"{_TEXT}.{BODY}").isNull(), f.lit(True))
+    read = rows.withColumn(_TEXT, f.from_json(_wrapped(), kind, options))
+    bad = f.col(f"{_TEXT}.{MALFORMED}").isNotNull() | f.col(f"{_TEXT}.{BODY}").isNull() | ~_is_single()
+    bad = f.coalesce(bad, f.lit(True))
     names = _named(fields.fieldNames(), rows.columns)
     columns = [f.when(~bad, f.col(f"{_TEXT}.{BODY}").getField(name)).alias(names[name]) for name in fields.fieldNames()]
     return read.select(*_others(rows), *columns, _malformed(bad))
+
+
+def _with_variant(rows: "DataFrame") -> "DataFrame":
+    """Return the rows with their JSON bodies as VARIANT: any JSON value, without a schema."""
+    from pyspark.sql import functions as f
+
+    read = rows.withColumn(_TEXT, f.try_parse_json(_wrapped()))
+    bad = f.coalesce(f.col(_TEXT).isNull() | ~_is_single(), f.lit(True))
+    value = f.when(~bad, f.variant_get(_TEXT, f"$.{BODY}", "variant")).alias(BODY)
+    return read.select(*_others(rows), value, _malformed(bad))
+
+
+def _wrapped() -> "Column":
+    """Return the body as text inside an outer object."""
+    from pyspark.sql import functions as f
+
+    return f.concat(f.lit(f'{{"{BODY}":'), _text(), f.lit("}"))
+
+
+def _is_single() -> "Column":
+    """Return true for a body that is one JSON value.
+
+    Spark's parsers ignore text after the first value.  After a value, an outer object continues only with a comma
+    or a brace, and an outer list only with a comma or a bracket; after a comma the list has another element.
+    """
+    from pyspark.sql import functions as f
+
+    return f.json_array_length(f.concat(f.lit("["), _text(), f.lit("]"))) == 1
 
 
 def _with_avro(rows: "DataFrame", text: str) -> "DataFrame":

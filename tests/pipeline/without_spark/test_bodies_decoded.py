@@ -100,13 +100,13 @@ def test_a_schema_that_has_no_columns_is_refused(kind: str, why: str) -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"body": "xml"}, "Unknown value --option body=xml. Choose json, avro, text."),
+        ({"body": "xml"}, "Unknown value --option body=xml. Choose json, variant, avro, text."),
         ({"body": "avro"}, "Avro bodies need a schema. Set --option bodySchema=JSON."),
         (
             {"body": "text", "bodySchema": "a INT"},
             "Text bodies have no columns. Remove bodySchema, or set --option body=json.",
         ),
-        ({"bodySchema": "a INT"}, "bodySchema needs the format of bodies. Set --option body=json|avro|text."),
+        ({"bodySchema": "a INT"}, "bodySchema needs the format of bodies. Set --option body=json|variant|avro|text."),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(options: dict[str, str], why: str) -> None:
