@@ -3,7 +3,8 @@
 An order is a line of JSON: `how`, `format`, the options of the source, and `at`, a directory below HOME for what a
 stream keeps and for its rows as Parquet.  `how`: `once` reads a table; `again` writes it to the topic `to`, too;
 `follow` starts a stream that has no end, and reports nothing; `now` streams to the end there is, and reports its rows;
-`counts` counts all rows, those of `where`, all again; `narrowed` reports by what `query` narrows `messages`.
+`counts` counts all rows, those of `where`, all again; `narrowed` reports by what `query` narrows `messages`;
+`here` reports the number of rows and the schema that a small run reads in this process, and whether Spark's are equal.
 The format `rows` streams JSON files of `path` into the topic `to`.  A report has `rows`, `[[queueId, queueOffset], …]`,
 and of streams how far `behind` each batch was; or `why`, a sentence.
 """
@@ -21,7 +22,11 @@ from typing import Any
 from sandbox.pipeline.runs.error_sentences import sentence_of
 from sandbox.pipeline.runs.launch import environment_of
 from sandbox.pipeline.session import open_session
+from sandbox.pipeline.sources.journal import JournalSource
 from sandbox.pipeline.sources.progress import behind
+from sandbox.pipeline.sources.store import StoreSource
+from sandbox.pipeline.spark.read_here import table_of
+from sandbox.pipeline.spark.small_runs import settings_of
 from sandbox.pipeline.sql.pushed_filters import options_of
 from tests.pipeline.command_line import WITHIN_S
 from tests.server.server import ROOT, until
@@ -98,6 +103,8 @@ def main(home: Path) -> None:
 
 
 def reported(session: Any, how: str, kind: str, at: Path, options: dict[str, str]) -> dict[str, Any] | None:
+    if how == "here":
+        return read_twice(session, kind, options)
     if how in ("counts", "narrowed"):
         where, query = options.pop("where", ""), options.pop("query", "")
         rows = session.read.format(kind).options(**options).load()
@@ -130,6 +137,17 @@ def reported(session: Any, how: str, kind: str, at: Path, options: dict[str, str
         "rows": places_of(session.read.parquet(str(at / "rows"))),  # by the sink's own list of files
         "behind": [behind(source) for source in progress if source["latestOffset"] is not None],
     }
+
+
+def read_twice(session: Any, kind: str, options: dict[str, str]) -> dict[str, Any]:
+    source = {source.name(): source for source in (StoreSource, JournalSource)}[kind]
+    with settings_of(session, is_small=True):
+        here = table_of(session, source, options)
+        is_here = "LocalRelation" in here._jdf.queryExecution().optimizedPlan().toString()
+        mine = sorted(map(repr, here.collect()))
+    spark = table_of(session, source, options)
+    is_equal = mine == sorted(map(repr, spark.collect())) and here.schema == spark.schema
+    return {"rows": len(mine), "is_here": is_here, "is_equal": is_equal, "columns": here.columns}
 
 
 def places_of(rows: Any) -> list[list[int]]:

@@ -9,6 +9,7 @@ import orjson
 
 from sandbox.pipeline.sources.event_types import ddl_of, schema_of
 from sandbox.pipeline.spark.master_address import KEPT_IN
+from sandbox.pipeline.spark.read_here import table_of
 from sandbox.pipeline.spark.small_runs import gathered
 
 if TYPE_CHECKING:
@@ -40,10 +41,13 @@ def entries_of(job_input: "Given", *events: str, columns: Sequence[str] = ()) ->
     journals = job_input.source.journals
     if not journals:
         return job_input.session.createDataFrame([], ddl_of(schema_of(events, columns)))
-    ends = {sandbox: seq + 1 for sandbox, seq in job_input.true_to.items()}
-    reader = job_input.session.read.format("rocketmq-journal").options(
-        events=",".join(events),
-        endingOffsets=json.dumps(ends),
-        journals=orjson.dumps({name: str(path) for name, path in journals.items()}).decode(),
-    )
-    return (reader.option("columns", ",".join(columns)) if columns else reader).load()
+    from sandbox.pipeline.sources.journal import JournalSource
+
+    options = {
+        "events": ",".join(events),
+        "endingOffsets": json.dumps({sandbox: seq + 1 for sandbox, seq in job_input.true_to.items()}),
+        "journals": orjson.dumps({name: str(path) for name, path in journals.items()}).decode(),
+    }
+    if columns:
+        options["columns"] = ",".join(columns)
+    return table_of(job_input.session, JournalSource, options)

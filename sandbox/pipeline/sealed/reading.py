@@ -17,6 +17,7 @@ from sandbox.pipeline.sealed.plan import is_whole, look
 from sandbox.pipeline.sources.option_values import listed, number_of
 from sandbox.pipeline.sources.records import SCHEMA, STORE
 from sandbox.pipeline.sources.store_options import DDL, columns_of, store_at
+from sandbox.pipeline.spark.read_here import table_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -123,11 +124,14 @@ def _of_logs(
     *,
     named: bool,
 ) -> "DataFrame":
-    reader = session.read.format("rocketmq-store").options(**options).option("columns", ",".join(columns))
+    from sandbox.pipeline.sources.store import StoreSource
+
+    options = {**options, "columns": ",".join(columns)}
     if named:
-        roots = {name: str(root) for name, root in stores.items()}
-        reader = reader.option("stores", orjson.dumps(roots).decode())
+        options["stores"] = orjson.dumps({name: str(root) for name, root in stores.items()}).decode()
+    else:
+        [options["path"]] = map(str, stores.values())
     if skipped:
         value = skipped if named else next(iter(skipped.values()))
-        reader = reader.option("skippedLogs", orjson.dumps(value).decode())
-    return reader.load() if named else reader.load(*(str(root) for root in stores.values()))
+        options["skippedLogs"] = orjson.dumps(value).decode()
+    return table_of(session, StoreSource, options)

@@ -1,5 +1,6 @@
 """Filters of one table, one query after the other, and what all of a query's references have in common (case C21)."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,8 @@ import pytest
 
 from sandbox.journal.events import SandboxSlept
 from sandbox.pipeline.sources.records import rows_of
+from sandbox.pipeline.sources.store import StoreSource
+from sandbox.pipeline.spark import read_here
 from tests.pipeline.journals import write_journal
 from tests.pipeline.spark_streams import Streams, streams
 
@@ -62,3 +65,26 @@ def test_what_all_references_ask_for_narrows_the_source(
 ) -> None:
     found = spark.ask(how="narrowed", format="rocketmq-store", path=str(golden), query=query)
     assert found == {"options": options}
+
+
+def test_a_small_run_reads_here_what_spark_reads_in_its_workers(spark: Streams, golden: Path, tmp_path: Path) -> None:
+    rows = sum(batch.num_rows for batch in rows_of(golden, ["topic"]))
+    for options, number in (
+        ({"path": str(golden)}, rows),
+        ({"stores": json.dumps({"a": str(golden), "b": str(golden)}), "columns": "properties,queueOffset"}, 2 * rows),
+        ({"path": str(golden), "topic": "no such topic"}, 0),
+    ):
+        report = spark.ask(how="here", format="rocketmq-store", **options)
+        assert (report["rows"], report["is_here"], report["is_equal"]) == (number, number > 0, True), report
+    journal = write_journal(tmp_path, [SandboxSlept("idle")] * 30)
+    for events, column in (("", "fields"), ("SandboxSlept", "reason"), ("SandboxWoken", "at_ms")):
+        report = spark.ask(
+            how="here", format="rocketmq-journal", path=str(journal), **({"events": events} if events else {})
+        )
+        assert (report["rows"], report["is_equal"]) == (0 if events == "SandboxWoken" else 30, True), report
+        assert column in report["columns"]
+
+
+def test_rows_that_expand_too_much_are_left_to_spark(golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read_here, "MAX_BYTES", 1_000)
+    assert read_here._read(StoreSource({"path": str(golden)})) is None
