@@ -6,7 +6,7 @@ stream keeps and for its rows as Parquet.  `how`: `once` reads a table; `again` 
 `counts` counts all rows, those of `where`, all again; `narrowed` reports by what `query` narrows `messages`;
 `here` reports the number of rows and the schema that a small run reads in this process, and whether Spark's are equal.
 The format `rows` streams JSON files of `path` into the topic `to`.  A report has `rows`, `[[queueId, queueOffset], …]`,
-and of streams how far `behind` each batch was; or `why`, a sentence.
+and of streams how far `behind` each batch was, also as a listener `heard` it; or `why`, a sentence.
 """
 
 import json
@@ -14,6 +14,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,7 @@ from sandbox.pipeline.runs.error_sentences import sentence_of
 from sandbox.pipeline.runs.launch import environment_of
 from sandbox.pipeline.session import open_session
 from sandbox.pipeline.sources.journal import JournalSource
+from sandbox.pipeline.sources.lag_listener import LagListener
 from sandbox.pipeline.sources.progress import behind
 from sandbox.pipeline.sources.store import StoreSource
 from sandbox.pipeline.spark.read_here import table_of
@@ -102,6 +104,21 @@ def main(home: Path) -> None:
     session.stop()
 
 
+class Lags(LagListener):
+    """The lags that a listener hears, until its stream ends."""
+
+    def __init__(self) -> None:
+        self.behind: list[int] = []
+        self._is_over = threading.Event()
+        super().__init__(lambda lag: self.behind.append(lag.behind))
+
+    def onQueryTerminated(self, event: object) -> None:
+        self._is_over.set()
+
+    def wait(self) -> None:
+        assert self._is_over.wait(WITHIN_S)
+
+
 def reported(session: Any, how: str, kind: str, at: Path, options: dict[str, str]) -> dict[str, Any] | None:
     if how == "here":
         return read_twice(session, kind, options)
@@ -126,16 +143,21 @@ def reported(session: Any, how: str, kind: str, at: Path, options: dict[str, str
         rows = session.readStream.format(kind).options(**options).load().select("queueId", "queueOffset")
         writer = rows.writeStream.format("parquet").option("path", str(at / "rows"))
     writer = writer.option("checkpointLocation", str(at / "checkpoint"))
+    lags = Lags()
+    session.streams.addListener(lags)
     query = (writer if how == "follow" else writer.trigger(availableNow=True)).start()
     if how == "follow":
         return None
     query.awaitTermination()
+    lags.wait()
+    session.streams.removeListener(lags)
     if kind == "rows":
         return {"rows": []}
     progress = [json.loads(batch.json)["sources"][0] for batch in query.recentProgress]
     return {
         "rows": places_of(session.read.parquet(str(at / "rows"))),  # by the sink's own list of files
         "behind": [behind(source) for source in progress if source["latestOffset"] is not None],
+        "heard": lags.behind,
     }
 
 

@@ -76,6 +76,7 @@ def whole(report: dict[str, list[object]], places: list[list[int]]) -> None:
     assert sorted(report.get("rows", [])) == places, report.get("why")  # type: ignore[type-var]
     assert report["behind"] == sorted(report["behind"], reverse=True)  # type: ignore[type-var]
     assert report["behind"][-1] == 0
+    assert report["heard"] == report["behind"]
 
 
 def test_streams_go_on_where_they_were_killed_and_say_what_they_cannot_read_any_more(tmp_path: Path) -> None:
