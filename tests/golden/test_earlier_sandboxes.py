@@ -24,9 +24,9 @@ from sandbox.journal.segments import rows_since
 from sandbox.kernel.clock import Clock
 from sandbox.pipeline.lag.fold import WANTED, Fold, JournalLine
 from sandbox.pipeline.sources.journal_files import Chosen, batches, pieces_of
-from sandbox.pipeline.store_audit.one_process import audit
 from sandbox.simulation.world import SimulatedEnvironment
 from sandbox.store.disk import Disk, FileDisk
+from sandbox.store_audit.one_process import audit
 
 pytestmark = pytest.mark.golden
 

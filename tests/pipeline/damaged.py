@@ -15,13 +15,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sandbox.store.verify import verify
+
 from sandbox.kernel.chance import Chance
 from sandbox.pipeline.sources.records import rows_of
 from sandbox.pipeline.sources.store import StoreSource
-from sandbox.pipeline.store_audit.one_process import audit
 from sandbox.queries.rows.stores import summary_row
 from sandbox.store.reader import StoreReader
-from sandbox.store.verify import verify
+from sandbox.store_audit.one_process import audit
 from tests.pipeline.store_reads import streaming, written
 from tests.unit.store.damage import overwrite
 from tests.unit.store.stores import Stores, message

@@ -1,20 +1,23 @@
 """`mqstore verify` and `store_audit` judge a store by one set of rules: for a damage the same finding and sentence."""
 
+import json
 import struct
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.store_audit.one_process import audit
-from sandbox.store.findings import ERROR, NOTE, WARNING
+from sandbox.pipeline.jobs.store_audit import FINDINGS, findings_of
 from sandbox.store.reader import StoreReader
-from sandbox.store.verify import verify
+from sandbox.store_audit.findings import ERROR, WARNING
+from sandbox.store_audit.one_process import audit
+from sandbox.tools import mqstore
 from tests.pipeline.store_reads import written
 from tests.unit.store.damage import overwrite
 from tests.unit.store.stores import START_MS, Stores, message
 
 MESSAGES = 60
+COLUMNS = [column.split()[0] for column in FINDINGS.split(", ")]
 TOPICS = b'{"topicConfigTable":{"orders":{"perm":6,"readQueueNums":1,"topicName":"orders","writeQueueNums":1}}}'
 Row = tuple[str, str, str, int, str]  # severity, kind, file, position, sentence
 Damage = Callable[[Path], list[tuple[str, str, str]]]
@@ -37,16 +40,22 @@ def indexes(root: Path) -> list[Path]:
 
 
 def verified(root: Path) -> tuple[list[Row], bool]:
-    with StoreReader(root) as reader:
-        report = verify(reader)
-    return sorted(
-        (one.severity, one.code, one.where, one.position, one.text) for one in report.findings if one.severity != NOTE
-    ), report.sound
+    """What `mqstore verify --json` prints."""
+    lines: list[str] = []
+    code = mqstore.run(mqstore.StoreOptions("verify", str(root), json=True), lines.append)
+    [report] = map(json.loads, lines)
+    assert code == (0 if report["sound"] else 1)
+    assert report["checked"] == audit({"s": root})[0].checked
+    names = ("severity", "code", "where", "position", "text")
+    return sorted(tuple(row[name] for name in names) for row in report["findings"]), report["sound"]
 
 
 def audited(root: Path) -> tuple[list[Row], bool]:
+    """What the job writes into its table."""
     [verdict] = audit({"s": root})
-    return sorted((one.severity, one.kind, one.file, one.position, one.says) for one in verdict.findings), verdict.sound
+    rows = (dict(zip(COLUMNS, row, strict=True)) for row in findings_of(verdict))
+    names = ("severity", "kind", "file", "position", "says")
+    return sorted(tuple(row[name] for name in names) for row in rows), verdict.sound
 
 
 def judged(root: Path) -> list[tuple[str, str, str]]:
@@ -100,7 +109,7 @@ def backup_of_configuration(root: Path) -> list[tuple[str, str, str]]:
 
 
 def all_indexes(root: Path) -> list[tuple[str, str, str]]:
-    """Without any file the index may be off: both leave it at that."""
+    """Without any file the index may be off: both count its keys."""
     for path in indexes(root):
         path.unlink()
     return []

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.store_audit.one_process import audit
-from sandbox.pipeline.store_audit.verdict import Verdict
 from sandbox.store.reader import StoreReader
 from sandbox.store.reader_index import keys_of
-from sandbox.store.verify import verify
+from sandbox.store_audit.one_process import audit
+from sandbox.store_audit.verdict import Verdict
 from tests.golden.golden_stores import NAMES, unpack
 from tests.unit.store.damage import flip, index_file, overwrite
 
@@ -238,8 +237,7 @@ def test_consequences_of_a_damage_are_not_reported_again(root: Path, damage: Dam
     expected = damage(root)
     verdict = checked(root)
     assert [(found.kind, found.file, found.position) for found in verdict.findings] == expected
-    with StoreReader(root) as reader:
-        assert verify(reader).sound == verdict.sound, "one rule set has one result"
+    assert verdict.sound == (not {kind for kind, _, _ in expected} - {"file_sizes", "torn_tail"})
 
 
 def test_what_is_lost_says_what_leads_there(root: Path) -> None:
@@ -277,7 +275,7 @@ def test_units_at_the_end_of_a_queue_may_be_on_their_way_as_long_as_the_store_is
 
 
 def test_findings_have_a_limit_and_the_rest_is_counted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sandbox.pipeline.store_audit.piece_results.MAX_FINDINGS", 3)
+    monkeypatch.setattr("sandbox.store_audit.piece_results.MAX_FINDINGS", 3)
     overwrite(index_file(root), ENTRIES_AT + 20, os.urandom(20 * 40))
     verdict = checked(root)
     assert len(verdict.findings) <= 6

@@ -89,7 +89,7 @@ def test_a_sound_store_verifies_with_0_and_a_damaged_one_with_1(root: Path, tmp_
     log.write_bytes(log.read_bytes()[:90] + b"X" + log.read_bytes()[91:])
     code, lines = ran("verify", damaged)
     assert code == 1
-    assert lines[0].startswith("error    commitlog at 0: body CRC is ")
+    assert lines[0].startswith(f"error    commitlog/{0:020} at 0: body CRC is ")
     assert lines[-1].endswith("NOT sound")
     report = ran("verify", damaged, "--json")
     assert report[0] == 1

@@ -1,7 +1,7 @@
 """Checks of names, sizes and small files of a store, made before its log is read.
 
 They find entries that do not belong to a store, files of another length than the others, an unreadable checkpoint or
-configuration.  `store_audit` makes the same checks.
+configuration.
 """
 
 import os
@@ -14,10 +14,10 @@ from struct import Struct
 
 from sandbox.kernel.loose_json import LooseJsonError
 from sandbox.message.topic_names import is_system
-from sandbox.store.findings import Finding, file_sizes_text, finding
 from sandbox.store.reader_index import NAME_DIGITS
-from sandbox.store.reader_listing import StoreFile, commonest_length, files_in, named_files_in, queues_in, small_file
+from sandbox.store.reader_listing import StoreFile, files_in, length_of, named_files_in, queues_in, small_file
 from sandbox.store.table_files import BACKUP, TABLES, TOPICS, path_of, value_in
+from sandbox.store_audit.findings import Finding, file_sizes_text
 
 CHECKPOINT_TIMES = Struct(">5q")  # RocketMQ 5 has five values, two of them log positions
 CHECKPOINT_BYTES = 4_096
@@ -29,12 +29,12 @@ LAST_MS = 1 << 43  # in the year 2248: beyond any store time
 
 
 def around(root: Path, *, is_open: bool) -> Iterator[Finding]:
-    """Yield a finding for every invalid entry; `where` is a file, and the position is in it."""
+    """Yield a finding for every invalid entry."""
     files, odd = files_in(root / "commitlog")
     size = length_of(files)
     for file in files:
         if file.size_bytes > size:
-            yield finding(
+            yield Finding(
                 "file_sizes",
                 f"commitlog/{file.start:020}",
                 size,
@@ -49,7 +49,7 @@ def around(root: Path, *, is_open: bool) -> Iterator[Finding]:
             odd += strange
             if kind == "consumequeue":
                 queue_files += [(file, file is of_queue[-1]) for file in of_queue]
-    yield from (finding("odd_entry", _shown(root, entry.path), 0, entry.why) for entry in odd)
+    yield from (Finding("odd_entry", _shown(root, entry.path), 0, entry.why) for entry in odd)
     if is_open:
         return  # files may be in creation
     if queue_files:
@@ -59,17 +59,12 @@ def around(root: Path, *, is_open: bool) -> Iterator[Finding]:
     yield from _index_order(root)
 
 
-def length_of(files: Sequence[StoreFile]) -> int:
-    """Return the file length of a log."""
-    return commonest_length((file.start, file.size_bytes) for file in files)
-
-
 def _queue_sizes(root: Path, files: Sequence[tuple[StoreFile, bool]]) -> Iterator[Finding]:
     sizes = Counter(file.size_bytes for file, _ in files)
     size = max(sizes, key=lambda size: (sizes[size], size))
     for file, is_last in files:
         if file.size_bytes != size:
-            yield finding(
+            yield Finding(
                 "file_sizes",
                 _shown(root, file.path),
                 min(size, file.size_bytes),
@@ -83,10 +78,10 @@ def _small_files(root: Path) -> Iterator[Finding]:
     A missing one is no finding, because a new store has none.
     """
     if (data := _content(root / "checkpoint")) is not None and not _is_checkpoint(data):
-        yield finding("garbled", "checkpoint", 0, "it holds no times of messages")
+        yield Finding("garbled", "checkpoint", 0, "it holds no times of messages")
     for name in (f"{path_of(name)}{end}" for name in sorted(TABLES) for end in ("", BACKUP)):
         if (data := _content(root / name)) is not None and not _is_object(data):
-            yield finding("garbled", name, 0, "it holds no JSON object")
+            yield Finding("garbled", name, 0, "it holds no JSON object")
 
 
 def _topics_without_configuration(root: Path, queues: Sequence[tuple[str, int]]) -> Iterator[Finding]:
@@ -103,7 +98,7 @@ def _topics_without_configuration(root: Path, queues: Sequence[tuple[str, int]])
         if topic not in configured and not is_system(topic) and _has_units(root, topic, queue_id)
     )
     for topic, number in sorted(lacking.items()):
-        yield finding(
+        yield Finding(
             "no_configuration",
             path_of(TOPICS),
             0,
@@ -143,7 +138,7 @@ def _index_order(root: Path) -> Iterator[Finding]:
                 begins.append((begin, Path(path).name))
     for (begin, name), (after, later) in pairwise(begins):
         if after < begin:
-            yield finding(
+            yield Finding(
                 "index_order",
                 f"index/{later}",
                 0,
@@ -177,7 +172,7 @@ def checkpoint_ahead(root: Path, newest_ms: int) -> Iterator[Finding]:
         if time > newest_ms
     ]
     for at, name, time in ahead[:1]:
-        yield finding(
+        yield Finding(
             "checkpoint_ahead",
             "checkpoint",
             at * 8,

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sandbox.message.record import Broken
-from sandbox.pipeline.sources.queue_positions import EVERYTHING, Log, Longs, places
-from sandbox.pipeline.store_audit.log_columns import LogFile, Records, Stop
+from sandbox.message.record import Blank, Broken
+from sandbox.message.sys_flag import OUT_OF_QUEUE
+from sandbox.store_columns.log_columns import LogFile, Records, Stop
+from sandbox.store_columns.queue_positions import EVERYTHING, Log, Longs, places
 
 MAX_MAPPED = 4
 
@@ -32,6 +33,8 @@ class StoreLog:
         self.root, self.logs = root, logs
         self._starts = np.array([log.start for log in logs], np.int64)
         self._mapped: OrderedDict[str, LogFile | None] = OrderedDict()
+        self._queued: tuple[Log | None, Longs] = None, np.zeros(0, np.int64)
+        self.blanks = 0  # walked over
 
     @property
     def start(self) -> int:
@@ -79,7 +82,9 @@ class StoreLog:
                 for item in file.records(begin):
                     if isinstance(item, Records):
                         yield file, item
-                    elif (broken := self._broken(log, item)) is not None:
+                    elif (broken := self._broken(log, item)) is None:
+                        self.blanks += isinstance(item.found, Blank) and item.found.size > 0
+                    else:
                         stopped = self._stopped(file, item.at, broken)
                         if stopped.resume is not None and log.start <= stopped.resume < log.end:
                             at = stopped.resume - log.start
@@ -99,9 +104,11 @@ class StoreLog:
             records, sound = file.columns(physical[rows] - self.logs[number].start)
             sound &= (records.size == units["size"][rows]) & (records.queue_offset == offsets[rows])
             sound &= (records.queue_id == queue_id) & (records.topic_bytes == len(name))
+            sound &= (records.sys_flag & OUT_OF_QUEUE) == 0
             rows, records = rows[sound], records.part(sound)
             if len(rows) and name:
                 home[rows] = file.same_text(records.topic_at, name)
+            file.release()
         return home
 
     def _broken(self, log: Log, stop: Stop) -> Broken | None:
@@ -116,12 +123,19 @@ class StoreLog:
         That is the next position to which a queue points and where a record is, or the next file that begins with one.
         """
         log = file.log
-        later = places(self.root, EVERYTHING, log.start + at + 1, log.end).physical
+        later = self._queued_in(log)
+        later = later[np.searchsorted(later, log.start + at, "right") :]
         resume = next((int(physical) for physical in later if file.holds(int(physical) - log.start)), None)
         if resume is None:
             resume = next((other.start for other in self.logs if other.start > log.start and self._begins(other)), None)
         untouched = not file.bytes[at : at + 8].any()
         return Stopped(log.start + at, log.path, broken.why, resume, untouched)
+
+    def _queued_in(self, log: Log) -> Longs:
+        """Return the positions in this log file to which queues point, ascending."""
+        if self._queued[0] != log:
+            self._queued = log, places(self.root, EVERYTHING, log.start, log.end).physical
+        return self._queued[1]
 
     def _begins(self, log: Log) -> bool:
         file = self.file(log)

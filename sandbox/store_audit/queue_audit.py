@@ -5,16 +5,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sandbox.pipeline.sources.queue_positions import Longs, log_files
-from sandbox.pipeline.store_audit.log_audit import Place
-from sandbox.pipeline.store_audit.lost_ranges import Lost
-from sandbox.pipeline.store_audit.piece_results import Found, Notes, Part
-from sandbox.pipeline.store_audit.queue_units import UNITS_AT_ONCE, QueueUnits
-from sandbox.pipeline.store_audit.store_log import StoreLog
 from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
 from sandbox.store.config import FILLER_BYTES
-from sandbox.store.findings import orphan_unit_text
 from sandbox.store.reader_files import OpenFiles
+from sandbox.store_audit.findings import Finding, orphan_unit_text
+from sandbox.store_audit.log_audit import Place
+from sandbox.store_audit.lost_ranges import Lost
+from sandbox.store_audit.piece_results import Notes, Part
+from sandbox.store_columns.queue_positions import Longs, log_files
+from sandbox.store_columns.queue_units import UNITS_AT_ONCE, QueueUnits
+from sandbox.store_columns.store_log import StoreLog
 
 
 class QueueFile(NamedTuple):
@@ -70,7 +70,7 @@ def _check(
             notes.counts["queue_units"] -= 1  # written, or deleted, since the audit began
         else:
             notes.add(
-                Found(
+                Finding(
                     "orphan_unit",
                     *queue.file_of(offset),
                     orphan_unit_text(offset, physical),

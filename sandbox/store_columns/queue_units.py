@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sandbox.pipeline.sources.queue_positions import UNIT, Longs
 from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
 from sandbox.store.config import FILLER_BYTES
 from sandbox.store.reader_files import FileRun, OpenFiles
+from sandbox.store_columns.queue_positions import UNIT, Longs
 
 UNITS_AT_ONCE = 65_536
 BLOCK = 2_048  # units compared together to find the end of a queue
