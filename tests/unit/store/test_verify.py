@@ -96,6 +96,13 @@ def test_a_unit_for_no_message_is_found(root: Path) -> None:
         assert reader.max_offset("GoldenBasic", 0) == 12, "a reader goes no further than the last unit it can trust"
 
 
+@pytest.mark.parametrize("physical", [5, 13_133_236, 1 << 62, -7])
+def test_a_unit_for_no_message_is_found_in_an_open_store_too(root: Path, physical: int) -> None:
+    (root / "abort").touch()
+    overwrite(root / FIRST, 20 * 12, struct.pack(">qiq", physical, 100, 0))
+    assert rows(root) == [("orphan_unit", FIRST, 240)]
+
+
 ENTRY_FIELDS = [(2, "wrong_entry"), (10, "wrong_entry"), (15, "wrong_time"), (19, "broken_chain")]
 
 
