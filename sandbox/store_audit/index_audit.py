@@ -22,7 +22,7 @@ from sandbox.store.reader_index import (
 )
 from sandbox.store_audit.chains import Chains
 from sandbox.store_audit.findings import Finding, seconds_text
-from sandbox.store_audit.index_cover import NOT_INDEXED, readable
+from sandbox.store_audit.index_cover import NOT_INDEXED, edges_to_unread, readable
 from sandbox.store_audit.index_head import END_PHYSICAL_AT, Head, head_findings
 from sandbox.store_audit.log_audit import Place
 from sandbox.store_audit.lost_ranges import Lost
@@ -63,6 +63,7 @@ def audit_index(store: Place, names: Sequence[str], lost: Lost) -> Part:
                     edge for i in (number - 1, number + 1) if 0 <= i < len(files) for edge in _edges(*files[i])
                 )
                 torn = torn_at(log, stretches, header.begin_physical, header.end_physical)
+                torn |= edges_to_unread(files, number, faults.keys())
                 _IndexAudit(store, notes, log, file, header, lost, into, beside, torn).run()
     return notes.part(store.name, into=into)
 

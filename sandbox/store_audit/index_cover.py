@@ -82,6 +82,22 @@ def readable(every: Sequence[IndexFileReader], *, in_use: bool) -> tuple[IndexFi
     return sorted(filled, key=lambda item: item[1].begin_physical), faults
 
 
+def edges_to_unread(files: IndexFiles, number: int, unread: Set[str]) -> set[int]:
+    """Return the positions of the records at the edges of a file that may have keys in an unread file beside it.
+
+    `files`: readable ones by the position where they begin.  `number`: the index of the file in them.
+    """
+    file, header = files[number]
+    before = files[number - 1][0].name if number else ""
+    after = files[number + 1][0].name if number + 1 < len(files) else None
+    edges = set()
+    if any(before < name < file.name for name in unread):
+        edges.add(header.begin_physical)
+    if any(file.name < name and (after is None or name < after) for name in unread):
+        edges.add(header.end_physical)
+    return edges
+
+
 def _header_fault(file: IndexFileReader) -> Finding | None:
     """Return the finding why the entries cannot be read, or None."""
     path = f"index/{file.name}"

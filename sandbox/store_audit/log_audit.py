@@ -33,7 +33,8 @@ class Place(NamedTuple):
 
     `open`: the store was not closed, so its end may be incomplete.  `delay_levels_ms`: None if unknown; then a due
     time is valid if it is whole seconds after the store time.  `index_slots`: None to read the number from the
-    files.  `around`: findings that names and sizes of files alone give.
+    files.  `around`: findings that names and sizes of files alone give.  `queue_file_bytes`: the commonest length of
+    queue files.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Place(NamedTuple):
     delay_levels_ms: tuple[int, ...] | None
     index_slots: int | None
     around: tuple[Finding, ...]
+    queue_file_bytes: int = 0
 
 
 def audit_log(store: Place, logs: Sequence[Log]) -> Part:
@@ -247,7 +249,7 @@ class _LogAudit:
 
     def _queue(self, name: tuple[str, int]) -> QueueUnits:
         if name not in self._queues:
-            self._queues[name] = QueueUnits(self._place.root, *name, self._opened)
+            self._queues[name] = QueueUnits(self._place.root, *name, self._opened, self._place.queue_file_bytes)
         return self._queues[name]
 
     def _begin(self, name: tuple[str, int]) -> int:

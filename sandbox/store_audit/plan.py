@@ -7,7 +7,7 @@ from typing import NamedTuple
 from sandbox.store.reader_index import NAME_DIGITS
 from sandbox.store.reader_listing import files_in, length_of, named_files_in, queues_in
 from sandbox.store.reader_lock import lock_of
-from sandbox.store_audit.around import around
+from sandbox.store_audit.around import around, queue_file_bytes
 from sandbox.store_audit.index_audit import audit_index
 from sandbox.store_audit.index_cover import Stretch
 from sandbox.store_audit.log_audit import Place, audit_log
@@ -83,8 +83,9 @@ def _place(name: str, root: Path, delay_levels_ms: tuple[int, ...] | None, index
     size = length_of(files)
     logs = tuple(Log(file.path, file.start, min(file.end, file.start + size)) for file in files)
     is_open = (root / "abort").exists() or bool(lock_of(root).holder)
-    findings = tuple(around(root, is_open=is_open))
-    return Place(name, root, logs, is_open, delay_levels_ms, index_slots, findings)
+    findings = tuple(around(root, is_open=is_open, index_slots=index_slots))
+    size = queue_file_bytes(file.end - file.start for file in _queue_files(root))
+    return Place(name, root, logs, is_open, delay_levels_ms, index_slots, findings, size)
 
 
 def log_pieces(places: Sequence[Place]) -> list[LogPiece]:

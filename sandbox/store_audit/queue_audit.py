@@ -35,7 +35,7 @@ def audit_queues(store: Place, files: Sequence[QueueFile], lost: Lost) -> Part:
     notes, log, into = Notes(), StoreLog(store.root, store.logs), dict[int, tuple[int, int]]()
     with OpenFiles() as opened:
         for file in files:
-            queue = QueueUnits(store.root, file.topic, file.queue_id, opened)
+            queue = QueueUnits(store.root, file.topic, file.queue_id, opened, store.queue_file_bytes)
             start, end = file.start // UNIT_BYTES, file.end // UNIT_BYTES
             for begin in range(start, min(queue.end, end), UNITS_AT_ONCE):
                 stop = min(begin + UNITS_AT_ONCE, end)
