@@ -27,7 +27,7 @@ class Chains:
     def __init__(self, notes: Notes, file: IndexFileReader, header: IndexHeader, *, open_now: bool) -> None:
         self._notes, self._file, self._header, self._open = notes, file, header, open_now
         self._path = f"index/{file.name}"
-        self._newest = np.zeros(file.slots, np.int64)
+        self._newest = np.zeros(file.slots, np.int32)
 
     def check(self, entries: Entries, instead: Mapping[int, int]) -> None:
         """Check the previous-entry links of all entries, then the slots.
