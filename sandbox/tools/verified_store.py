@@ -3,9 +3,9 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from sandbox.kernel.errors import StoreError
+from sandbox.queries.rows.stores import Row
 from sandbox.store.config import parse_delay_levels
 from sandbox.store_audit.one_process import verify
 from sandbox.store_audit.verdict import NORMAL_STATES, Verdict
@@ -23,7 +23,7 @@ def verify_store(
     return 0 if verdict.sound else 1
 
 
-def verdict_row(verdict: Verdict) -> dict[str, Any]:
+def verdict_row(verdict: Verdict) -> Row:
     checked = verdict.checked
     findings = [
         {"severity": item.severity, "code": item.kind, "where": item.file, "position": item.position, "text": item.says}
