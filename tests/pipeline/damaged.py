@@ -22,7 +22,7 @@ from sandbox.queries.rows.stores import summary_row
 from sandbox.store.reader import StoreReader
 from sandbox.store_audit.findings import Finding
 from sandbox.store_audit.one_process import audit
-from sandbox.tools import mqstore
+from tests.pipeline.both_commands import audited, verified
 from tests.pipeline.store_reads import streaming, written
 from tests.unit.store.damage import overwrite
 from tests.unit.store.stores import Stores, message
@@ -311,12 +311,8 @@ def wrong_findings(root: Path, damages: list[Damage]) -> list[str]:
         said += [f"{found} has another cause" for found in findings if not damage.explains(found)]
         if damage.position is not None and damage.position not in {found.position for found in findings}:
             said.append(f"no finding at {damage.position}: {findings}")
-    lines: list[str] = []
-    code = mqstore.run(mqstore.StoreOptions("verify", str(root), json=True), lines.append)
-    [report] = map(json.loads, lines)
-    rows = [[one.severity, one.kind, one.file, one.position, one.says] for one in findings]
-    if [list(row.values()) for row in report["findings"]] != rows or code != (0 if verdict.sound else 1):
-        said.append(f"mqstore verify reports {report}, the audit {rows}")
+    if verified(root) != audited(verdict):
+        said.append(f"mqstore verify reports {verified(root)}, the audit {audited(verdict)}")
     return said
 
 

@@ -11,10 +11,10 @@ import pytest
 from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources.records import rows_of
 from sandbox.store.reader import StoreReader
-from sandbox.store_audit.one_process import audit
 from tests.golden.golden_stores import unpack
+from tests.pipeline.both_commands import agreed
 from tests.pipeline.store_reads import written
-from tests.pipeline.without_spark.test_store_audit import FIRST, QUEUE, SECOND, Place, checked, places
+from tests.pipeline.without_spark.test_store_audit import FIRST, QUEUE, SECOND, Place, places
 from tests.unit.store.damage import index_file, overwrite
 from tests.unit.store.stores import Stores, message
 
@@ -210,7 +210,7 @@ def test_what_happened_is_one_finding_where_it_happened(root: Path, damage: Call
 
 def test_a_log_that_is_gone_says_how_much_leads_there(root: Path) -> None:
     no_log(root)
-    [found] = checked(root).findings
+    [found] = agreed(root).findings
     assert found.says == "the log ends here; 153 queue units and 312 index entries lead there"
 
 
@@ -224,7 +224,7 @@ def many_files(root: Path) -> Path:
 
 
 def found(root: Path) -> list[tuple[str, str]]:
-    return [(one.kind, one.file) for one in audit({"s": root})[0].findings]
+    return [(one.kind, one.file) for one in agreed(root).findings]
 
 
 def test_an_index_file_missing_between_two_is_a_finding(tmp_path: Path) -> None:
@@ -240,6 +240,6 @@ def test_a_queue_file_that_is_missing_is_a_finding_of_all_its_units(tmp_path: Pa
     root = many_files(tmp_path)
     missing = f"consumequeue/orders/0/{200 * number:020}"
     (root / missing).unlink()
-    [one] = audit({"s": root})[0].findings
+    [one] = agreed(root).findings
     assert (one.kind, one.file, one.position, one.items) == ("missing_unit", missing, 0, 10)
     assert one.says.endswith(", and none for the next 9")

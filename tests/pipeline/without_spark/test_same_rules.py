@@ -1,25 +1,20 @@
 """`mqstore verify` and `store_audit` judge a store by one set of rules: for a damage the same finding and sentence."""
 
-import json
 import struct
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.jobs.store_audit import FINDINGS, findings_of
 from sandbox.store.reader import StoreReader
 from sandbox.store_audit.findings import ERROR, WARNING
-from sandbox.store_audit.one_process import audit
-from sandbox.tools import mqstore
+from tests.pipeline.both_commands import Row, agreed, audited
 from tests.pipeline.store_reads import written
 from tests.unit.store.damage import overwrite
 from tests.unit.store.stores import START_MS, Stores, message
 
 MESSAGES = 60
-COLUMNS = [column.split()[0] for column in FINDINGS.split(", ")]
 TOPICS = b'{"topicConfigTable":{"orders":{"perm":6,"readQueueNums":1,"topicName":"orders","writeQueueNums":1}}}'
-Row = tuple[str, str, str, int, str]  # severity, kind, file, position, sentence
 Damage = Callable[[Path], list[tuple[str, str, str]]]
 
 
@@ -39,30 +34,15 @@ def indexes(root: Path) -> list[Path]:
     return sorted((root / "index").iterdir())
 
 
-def verified(root: Path) -> tuple[list[Row], bool]:
-    """What `mqstore verify --json` prints."""
-    lines: list[str] = []
-    code = mqstore.run(mqstore.StoreOptions("verify", str(root), json=True), lines.append)
-    [report] = map(json.loads, lines)
-    assert code == (0 if report["sound"] else 1)
-    assert report["checked"] == audit({"s": root})[0].checked
-    names = ("severity", "code", "where", "position", "text")
-    return sorted(tuple(row[name] for name in names) for row in report["findings"]), report["sound"]
-
-
-def audited(root: Path) -> tuple[list[Row], bool]:
-    """What the job writes into its table."""
-    [verdict] = audit({"s": root})
-    rows = (dict(zip(COLUMNS, row, strict=True)) for row in findings_of(verdict))
-    names = ("severity", "kind", "file", "position", "says")
-    return sorted(tuple(row[name] for name in names) for row in rows), verdict.sound
+def findings(root: Path) -> list[Row]:
+    return sorted(audited(agreed(root))[0])
 
 
 def judged(root: Path) -> list[tuple[str, str, str]]:
     """The findings of both: severity, kind and file."""
-    rows, sound = verified(root)
-    assert audited(root) == (rows, sound)
-    assert sound == (ERROR not in {row[0] for row in rows})
+    verdict = agreed(root)
+    rows = findings(root)
+    assert verdict.sound == (ERROR not in {row[0] for row in rows})
     return [row[:3] for row in rows]
 
 
@@ -145,7 +125,7 @@ def test_c24_the_sentence_says_how_many_keys_of_which_records_have_no_entry(root
         before = reader.index_files()[-2].header()
         lost = [one.physical_offset for one in reader.records() if one.physical_offset > before.end_physical]
     indexes(root)[-1].unlink()
-    [row] = audited(root)[0]
+    [row] = findings(root)
     assert row[4] == (
         f"no entry for {2 * len(lost)} keys of the records from {lost[0]} to {lost[-1]}, behind entry "
         f"{before.index_count - 1}"
@@ -155,5 +135,4 @@ def test_c24_the_sentence_says_how_many_keys_of_which_records_have_no_entry(root
 def test_in_a_store_in_use_the_newest_keys_may_be_on_their_way(root: Path) -> None:
     indexes(root)[-1].unlink()
     (root / "abort").touch()
-    assert audited(root) == ([], True)
-    assert verified(root)[1]
+    assert findings(root) == []
