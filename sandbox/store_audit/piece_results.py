@@ -4,7 +4,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from sandbox.store_audit.findings import MAX_FINDINGS, Finding
-from sandbox.store_audit.index_cover import Keys
+from sandbox.store_audit.index_cover import Keys, Stretch
 from sandbox.store_columns.store_log import Stopped
 
 
@@ -21,7 +21,7 @@ class Part(NamedTuple):
 
     `counts`: numbers of items checked.  `stops`: positions where the log has no records.  `into`: numbers of units
     and entries without a record, by the lost part that explains them.  `uncovered`: keys without an index file, by
-    the begin of their stretch.  `times`: of the first and the last record, for a piece of the log.
+    their stretch.  `times`: of the first and the last record, for a piece of the log.
     """
 
     store: str
@@ -31,7 +31,7 @@ class Part(NamedTuple):
     stops: list[Stopped]
     pointed_at: bool
     into: dict[int, tuple[int, int]]
-    uncovered: dict[int, Keys]
+    uncovered: dict[Stretch, Keys]
     times: Times | None
 
 
@@ -70,7 +70,7 @@ class Notes:
         stops: list[Stopped] | None = None,
         pointed_at: bool = False,
         into: dict[int, tuple[int, int]] | None = None,
-        uncovered: dict[int, Keys] | None = None,
+        uncovered: dict[Stretch, Keys] | None = None,
         times: Times | None = None,
     ) -> Part:
         return Part(

@@ -29,14 +29,14 @@ def logs_of(store: Place, stretches: Sequence[Stretch]) -> list[Log]:
 def audit_cover(store: Place, logs: Sequence[Log], stretches: Sequence[Stretch]) -> Part:
     """Count the keys of these log files in each stretch.
 
-    The counts are in `uncovered` of the result, keyed by the begin of the stretch.
+    The counts are in `uncovered` of the result.
     """
-    log, uncovered_keys = StoreLog(store.root, store.logs), dict[int, Keys]()
+    log, uncovered_keys = StoreLog(store.root, store.logs), dict[Stretch, Keys]()
     for segment in logs:
         for stretch in stretches:
             low, high = max(stretch.begin, segment.start), min(stretch.end, segment.end)
             for keys in _keys(log, low, high):
-                uncovered_keys[stretch.begin] = uncovered_keys.get(stretch.begin, NO_KEYS) + keys
+                uncovered_keys[stretch] = uncovered_keys.get(stretch, NO_KEYS) + keys
     return Notes().part(store.name, uncovered=uncovered_keys)
 
 

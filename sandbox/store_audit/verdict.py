@@ -110,11 +110,14 @@ def verdict_of(store: Place, first: Iterable[Part], second: Iterable[Part]) -> V
             before = into.get(begin, (0, 0))
             into[begin] = before[0] + units, before[1] + entries
     collected = [*_of_log(store, first, into), *(finding for part in (*first, *second) for finding in part.found)]
-    for stretch, keys in _uncovered(store, second):
-        if stretch.kind == NOT_INDEXED:
-            counts[NOT_INDEXED] += keys.number
-        else:
-            collected.append(stretch.finding(keys))
+    uncovered = _uncovered(second)
+    counts[NOT_INDEXED] += sum(keys.number for stretch, keys in uncovered.items() if stretch.kind == NOT_INDEXED)
+    still = {(stretch.kind, stretch.begin) for stretch in stretches_of(store)} if uncovered else set()
+    collected += [
+        stretch.finding(keys)
+        for stretch, keys in uncovered.items()
+        if stretch.kind != NOT_INDEXED and (stretch.kind, stretch.begin) in still
+    ]
     if not store.open and not any(
         finding.kind in LOG_ENDS and finding.file.startswith("commitlog") for finding in collected
     ):
@@ -139,15 +142,13 @@ def _with_sizes(findings: Iterable[Finding], around: Sequence[Finding]) -> Itera
     yield from (finding for finding in around if finding.kind != "file_sizes")
 
 
-def _uncovered(store: Place, parts: Iterable[Part]) -> Iterator[tuple[Stretch, Keys]]:
-    """Yield each stretch of the log that has keys and no index file, with its keys."""
-    keys: dict[int, Keys] = {}
+def _uncovered(parts: Iterable[Part]) -> dict[Stretch, Keys]:
+    """Return the keys of each stretch of the log that no index file covered when the audit was divided."""
+    keys: dict[Stretch, Keys] = {}
     for part in parts:
-        for begin, some in part.uncovered.items():
-            keys[begin] = keys.get(begin, NO_KEYS) + some
-    for stretch in stretches_of(store) if keys else ():
-        if stretch.begin in keys:
-            yield stretch, keys[stretch.begin]
+        for stretch, some in part.uncovered.items():
+            keys[stretch] = keys.get(stretch, NO_KEYS) + some
+    return keys
 
 
 def _times_back(parts: Iterable[Part]) -> int:
