@@ -7,9 +7,10 @@ from sandbox.journal.events import Entry, RecoveryDone
 from sandbox.kernel.errors import StoreError
 from sandbox.simulation.violation import Violation
 from sandbox.simulation.world import World
-from sandbox.store.findings import ERROR
+from sandbox.store.config import MessageStoreConfig
 from sandbox.store.reader import StoreReader
-from sandbox.store.verify import verify
+from sandbox.store_audit.findings import ERROR, Finding
+from sandbox.store_audit.one_process import verify
 
 DELETED = re.compile(r"index files \d+, deleted [1-9]")
 
@@ -31,17 +32,21 @@ def check_files(world: World, home: Path, entries: list[Entry], diverged: frozen
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_bytes(data)
         try:
-            with StoreReader(root) as reader:
-                report = verify(reader)
+            StoreReader(root).close()
         except StoreError as error:
             violations.append(Violation("files", f"the store of {node} cannot be read: {error}"))
             continue
         violations += [
-            Violation("files", f"{node}, {finding.where} at {finding.position}: {finding.code}: {finding.text}")
-            for finding in report.findings
-            if finding.severity == ERROR and not (finding.code == "missing_entry" and finding.position < unindexed)
+            Violation("files", f"{node}, {finding.file} at {finding.position}: {finding.kind}: {finding.says}")
+            for finding in verify(root, MessageStoreConfig.delay_levels_ms).findings
+            if finding.severity == ERROR and not _is_unindexed(finding, unindexed)
         ]
     return violations
+
+
+def _is_unindexed(finding: Finding, before: int) -> bool:
+    """Return True if all records without an index entry begin before this log offset."""
+    return finding.kind == "missing_entry" and finding.records is not None and finding.records[1] < before
 
 
 def _unindexed_before(entries: list[Entry], node: str) -> int:

@@ -5,7 +5,6 @@ lock.  A record counts if it contains its own position, a queue entry if its rec
 counts.  File sizes are read from the files, so no configuration is needed.
 """
 
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +18,7 @@ from sandbox.message.record import Layout
 from sandbox.store.reader_files import FileRun, OpenFiles
 from sandbox.store.reader_index import MAX_FOUND, IndexFileReader, find_offsets, index_files, key_hash_of
 from sandbox.store.reader_listing import Odd, queues_in, small_file
+from sandbox.store.reader_lock import LockState, lock_of
 from sandbox.store.reader_log import LogReader
 from sandbox.store.reader_queue import ConsumeQueueReader, is_filler
 from sandbox.store.results import QueueUnit
@@ -27,7 +27,6 @@ from sandbox.store.table_files import BACKUP, CONSUMER_OFFSETS, DELAY_OFFSETS, T
 QUERY_ROUNDS = 3  # RocketMQ: `queryMessage` tries again with an earlier end when nothing could be read
 
 _CHECKPOINT = Struct(">qqq")
-_LOCKS = "/proc/locks"
 
 
 class Checkpoint(NamedTuple):
@@ -39,16 +38,6 @@ class Checkpoint(NamedTuple):
     log_ms: int
     queues_ms: int
     index_ms: int
-
-
-class LockState(NamedTuple):
-    """The state of the lock file.
-
-    `present`: the file exists.  `holder`: id of the process that has it locked, 0 for none, None if unknown.
-    """
-
-    present: bool
-    holder: int | None
 
 
 class KeyQueryResult(NamedTuple):
@@ -246,22 +235,7 @@ class StoreReader:
         return (self.root / "abort").exists()
 
     def lock(self) -> LockState:
-        """Return the state of the lock file, read from the kernel's list of locks.
-
-        Opening and closing the file itself would release a lock of our own process.
-        """
-        try:
-            status = (self.root / "lock").stat()
-        except FileNotFoundError:
-            return LockState(present=False, holder=0)
-        name = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
-        try:
-            with open(_LOCKS, encoding="ascii") as lines:
-                held = [line.split() for line in lines]
-        except OSError:
-            return LockState(present=True, holder=None)
-        holders = [int(fields[4]) for fields in held if len(fields) >= 8 and fields[5] == name]
-        return LockState(present=True, holder=holders[0] if holders else 0)
+        return lock_of(self.root)
 
     def _last_queued_end(self) -> int:
         """Return the end of the newest record in a queue; the log's start without one."""

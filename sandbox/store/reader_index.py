@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.message import properties as names
 from sandbox.message.message import StoredMessage
 from sandbox.message.string_hash import index_key_hash
-from sandbox.store.findings import Finding, finding
 from sandbox.store.reader_files import OpenFiles
 from sandbox.store.reader_listing import named_files_in
 
@@ -24,7 +23,6 @@ KNOWN_SHAPES = ((5_000_000, 20_000_000), (1_000, 4_000), (97, 400))  # RocketMQ'
 _HEADER = Struct(">qqqqii")
 _SLOT = Struct(">i")
 _ENTRY = Struct(">iqii")
-_ENTRIES_AT_ONCE = 2048
 _SLOTS_AT_ONCE = 16_384
 _PROBES = 16  # entries checked to test a number of slots
 _MAX_GUESSES = 100_000
@@ -80,21 +78,6 @@ class IndexFileReader:
             return count < 0
         return count > self.entries or (count <= 1 and next(self.used_slots(), None) is not None)
 
-    def header_fault(self) -> Finding | None:
-        """Return the finding why the entries cannot be read in a store that is not in use, or None."""
-        where = f"index/{self.name}"
-        if self.size_bytes < HEADER_BYTES:
-            return finding("file_sizes", where, self.size_bytes, "the file ends within its header")
-        if self.is_miscounted():
-            return finding(
-                "wrong_header",
-                where,
-                COUNT_AT,
-                "by the header the next entry is "
-                f"{self.header_as_it_stands().index_count}, in a file with room for {self.entries}",
-            )
-        return None
-
     def counts_from(self, before: IndexHeader) -> bool:
         """Return True if the first entry counts its seconds from the end of the file `before`.
 
@@ -113,18 +96,6 @@ class IndexFileReader:
 
     def entry_position(self, number: int) -> int:
         return HEADER_BYTES + self.slots * SLOT_BYTES + number * ENTRY_BYTES
-
-    def all_entries(self, count: int | None = None) -> Iterator[tuple[int, IndexEntry]]:
-        """Yield number and entry, oldest first, for numbers below `count`; entry 0 is never used."""
-        number, count = 1, count or self.header().index_count
-        while number < count:
-            data = self._opened.read(str(self.path), _ENTRIES_AT_ONCE * ENTRY_BYTES, self.entry_position(number))
-            whole = min(len(data) // ENTRY_BYTES, count - number)
-            if whole == 0:
-                return
-            for fields in _ENTRY.iter_unpack(data[: whole * ENTRY_BYTES]):
-                yield number, IndexEntry._make(fields)
-                number += 1
 
     def used_slots(self) -> Iterator[tuple[int, int]]:
         """Yield the number of every slot with an entry, and the entry's number."""
@@ -201,14 +172,6 @@ class IndexFileReader:
                 return False
             last_physical = entry.physical_offset
         return sum(1 for _ in self.used_slots()) == header.slots_used
-
-
-def is_harmless(number: Any, newest: Any, header: IndexHeader, room: int, *, is_open: bool) -> Any:
-    """Return True if a slot may have this `number` instead of its `newest` entry's; for numbers or arrays of them.
-
-    A higher number than the header's belongs to an incomplete entry, or to none and counts as empty.
-    """
-    return (number >= header.index_count) & (number < room if is_open else newest == 0)
 
 
 def index_files(directory: Path, opened: OpenFiles, slots: int | None = None) -> list[IndexFileReader]:

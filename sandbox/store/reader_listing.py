@@ -8,7 +8,7 @@ import errno
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from math import gcd
 from pathlib import Path
@@ -76,6 +76,11 @@ def commonest_length(files: Iterable[tuple[int, int]]) -> int:
     sizes = Counter(size for _, size in files if size >= LEAST_BYTES)
     fitting = Counter({size: count for size, count in sizes.items() if step % size == 0}) or sizes
     return max(fitting, key=lambda size: (fitting[size], size), default=1)
+
+
+def length_of(files: Sequence[StoreFile]) -> int:
+    """Return the file length of a log."""
+    return commonest_length((file.start, file.size_bytes) for file in files)
 
 
 def queues_in(root: Path) -> tuple[list[tuple[str, int]], list[Odd]]:

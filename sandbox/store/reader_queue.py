@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import islice
 from struct import Struct
 
 from sandbox.message.record import Layout
@@ -76,17 +76,6 @@ class ConsumeQueueReader:
     def first_place(self) -> int:
         """The first queue offset of the files."""
         return self.run.start // UNIT_BYTES
-
-    @property
-    def places_end(self) -> int:
-        """The queue offset after the last one of the files."""
-        return self.run.end // UNIT_BYTES
-
-    @property
-    def unbroken_end(self) -> int:
-        """The queue offset after the last file before the first missing one."""
-        gap = next((file for file, following in pairwise(self.run.files) if file.end < following.start), None)
-        return self.places_end if gap is None else gap.end // UNIT_BYTES
 
     def written_end(self) -> int:
         """Return the queue offset after the last written entry; a few zeros before it are allowed."""

@@ -10,9 +10,8 @@ from sandbox.kernel.errors import CorruptRecord, StoreError
 from sandbox.message.compression import decompress
 from sandbox.message.message import StoredMessage
 from sandbox.message.properties import KEYS
-from sandbox.queries.rows.stores import Row, index_row, message_row, query_row, queue_row, summary_row, verify_row
+from sandbox.queries.rows.stores import Row, index_row, message_row, query_row, queue_row, summary_row
 from sandbox.store.reader import StoreReader
-from sandbox.store.verify import verify
 
 SHOWN_BODY_BYTES = 60
 MAX_MS = 2**63 - 1
@@ -35,6 +34,7 @@ class StoreOptions(NamedTuple):
     begin_ms: int = 0
     end_ms: int = MAX_MS
     index_slots: int | None = None
+    delay_levels: str | None = None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--index-slots", type=_count, help="hash slots of index files that do not state them (maxHashSlotNum)"
     )
+    parser.add_argument("--delay-levels", help="verify: the broker's messageDelayLevel, such as `1s 5s 10s`")
 
 
 def _count(text: str) -> int:
@@ -143,19 +144,15 @@ def _index(store: StoreReader, options: StoreOptions, write: Write) -> int:
 
 
 def _verify(store: StoreReader, options: StoreOptions, write: Write) -> int:
-    report = verify(store)
-    if options.json:
-        write(_json(verify_row(report)))
-        return 0 if report.sound else 1
-    for finding in report.findings:
-        write(f"{finding.severity:<8} {finding.where} at {finding.position}: {finding.text} [{finding.code}]")
-    if report.omitted:
-        write(f"{report.omitted} more findings are not shown")
-    write(
-        f"{report.records} records up to {report.log_end}, {report.units} units in {report.queues} queues, "
-        f"{report.index_entries} index entries: {'sound' if report.sound else 'NOT sound'}"
+    from sandbox.tools.verified_store import verify_store  # NumPy, which the other reports do not need
+
+    return verify_store(
+        store.root,
+        write,
+        as_json=options.json,
+        delay_levels=options.delay_levels,
+        index_slots=options.index_slots,
     )
-    return 0 if report.sound else 1
 
 
 _VIEWS: dict[str, Callable[[StoreReader, StoreOptions, Write], int]] = {

@@ -33,8 +33,8 @@ from typing import Any, NamedTuple
 
 from sandbox.kernel.clock import wall_ms
 from sandbox.pipeline.runs.launch import Child, Where, environment_of
-from sandbox.pipeline.sources.queue_positions import log_files
 from sandbox.pipeline.sources.records import rows_of
+from sandbox.store_columns.queue_positions import log_files
 from tests.bench import pipeline_sealed
 from tests.bench.pipeline_sealed import KINDS, LIGHT, Sealed, Took, took
 from tests.bench.pipeline_store import MIB, fill

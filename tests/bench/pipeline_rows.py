@@ -10,7 +10,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from sandbox.message.msg_id import host_text
 from sandbox.message.record import BLANK_MAGIC
 from sandbox.message.string_hash import tags_code
-from sandbox.pipeline.sources.queue_positions import log_files
+from sandbox.store_columns.queue_positions import log_files
 
 _HEAD = Struct(">iiIiiqqiq8sq8siqi")
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.sources.queue_positions import log_files
 from sandbox.pipeline.sources.records import rows_of
+from sandbox.store_columns.queue_positions import log_files
 from tests.bench import pipeline, pipeline_sealed
 from tests.bench.pipeline_rows import rows_in
 from tests.bench.pipeline_sealed import Took

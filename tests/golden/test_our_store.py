@@ -18,7 +18,7 @@ from sandbox.store.disk import FileDisk, InlineFlusher
 from sandbox.store.message_store import MessageStore
 from sandbox.store.reader import StoreReader
 from sandbox.store.results import PutMessageStatus
-from sandbox.store.verify import verify
+from sandbox.store_audit.one_process import verify
 from tests.golden.independent_reader import IndependentReader, Record
 
 pytestmark = pytest.mark.golden
@@ -125,8 +125,8 @@ def assert_written(root: Path, sent: list[InboundMessage]) -> None:
         for m in sent
     ]
     assert all(record.store_host == V4 for record in store.records)
+    assert verify(root).findings == []
     with StoreReader(root) as reader:
-        assert verify(reader).findings == []
         assert [found.physical_offset for found in reader.records()] == [record.at for record in store.records]
 
 

@@ -33,6 +33,8 @@ BELOW_HOSTING = {
     "remoting",
     "message",
     "store",
+    "store_audit",
+    "store_columns",
     "transport",
     "sim",
     "broker",
@@ -55,7 +57,18 @@ OUTER_WORLD = {
     "getenv",
 }
 # The core also never waits and opens no socket.
-CORE = {"journal", "control", "remoting", "message", "store", "broker", "namesrv", "labs"}
+CORE = {
+    "journal",
+    "control",
+    "remoting",
+    "message",
+    "store",
+    "store_audit",
+    "store_columns",
+    "broker",
+    "namesrv",
+    "labs",
+}
 WAITING = {"asyncio", "socket", "select", "selectors", "sched"}
 # Time comes from kernel.clock, luck from kernel.chance.
 CLOCKS_AND_DICE = {"time", "timeit", "datetime", "random", "secrets", "uuid"}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.pipeline.sources.records import rows_of
-from sandbox.pipeline.store_audit.one_process import audit
+from sandbox.store_audit.one_process import audit
 from tests.golden.golden_stores import unpack
 from tests.pipeline.audits import table
 from tests.pipeline.conftest import Run

@@ -9,9 +9,9 @@ from sandbox.journal.events import DelayedMessageDue, MessagesConsumed, PullAnsw
 from sandbox.kernel.clock import ScaledClock
 from sandbox.sim.loop import SimLoop
 from sandbox.simulation.world import World
-from sandbox.store.findings import ERROR
 from sandbox.store.reader import StoreReader
-from sandbox.store.verify import verify
+from sandbox.store_audit.findings import ERROR
+from sandbox.store_audit.one_process import verify
 from tests.seed.stage import files_of
 
 TWO_MINUTES = 6  # delay level
@@ -71,7 +71,7 @@ def test_a_store_agrees_with_itself_though_its_broker_s_clock_was_set_back(tmp_p
         files = reader.index_files()
         begins = [file.header().begin_physical for file in files]
         assert begins != sorted(begins)
-        assert [found for found in verify(reader).findings if found.severity == ERROR] == []
+    assert [finding for finding in verify(tmp_path / "copy").findings if finding.severity == ERROR] == []
 
 
 def test_a_poll_ends_however_its_time_is_rounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,9 +14,8 @@ from sandbox.sim.disk import SimDisk
 from sandbox.store.config import ASYNC_FLUSH
 from sandbox.store.disk import FileDisk
 from sandbox.store.message_store import MessageStore
-from sandbox.store.reader import StoreReader
 from sandbox.store.results import GetMessageStatus, PutMessageStatus, RecoveryReport
-from sandbox.store.verify import verify
+from sandbox.store_audit.one_process import verify
 from tests.sim.store_world import SMALL, START_MS, Moment, Sent, StoreWorld, inbound
 
 LATER_MS = START_MS + 60_000
@@ -82,9 +81,8 @@ def reopened(disk: SimDisk) -> StoreWorld:
 
 
 def check_files(world: StoreWorld, root: Path) -> None:
-    with StoreReader(world.copy_out(root), index_slots=world.config.index_slots) as reader:
-        report = verify(reader)
-        assert [finding for finding in report.findings if finding.severity == "error"] == []
+    verdict = verify(world.copy_out(root), index_slots=world.config.index_slots)
+    assert [finding for finding in verdict.findings if finding.severity == "error"] == []
 
 
 def test_the_life_has_moments_of_every_kind() -> None:

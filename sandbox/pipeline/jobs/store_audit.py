@@ -3,8 +3,7 @@
 The job derives queues and index from the log again and compares them byte for byte.  That a store is in use, has
 retention or crashed gives no finding.  `checked` has the counts of items read, and the range of the log.  The work
 is distributed twice: files of the log first, then files of queues and index, which need the lost parts of the log.
-The rules are those of `mqstore verify` (`sandbox.store.findings`, `verify_around`, `index_cover`, `index_head`); a
-store is unsound if a finding is an error.
+The rules are those of `mqstore verify` (`sandbox.store_audit`); a store is unsound if a finding is an error.
 """
 
 from collections.abc import Mapping
@@ -13,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption
 from sandbox.pipeline.sources.store_options import store_at
 from sandbox.pipeline.spark.parallel_work import spread
-from sandbox.pipeline.store_audit.piece_results import Part
-from sandbox.pipeline.store_audit.plan import Piece, derived_pieces, log_pieces, places_of
-from sandbox.pipeline.store_audit.verdict import Verdict, lost_of, verdict_of
 from sandbox.store.config import parse_delay_levels
+from sandbox.store_audit.piece_results import Part
+from sandbox.store_audit.plan import Piece, derived_pieces, log_pieces, places_of
+from sandbox.store_audit.verdict import Verdict, lost_of, verdict_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

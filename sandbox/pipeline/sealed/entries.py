@@ -24,7 +24,7 @@ import orjson
 
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.sealed.units import Units
-from sandbox.pipeline.sources.queue_positions import Log
+from sandbox.store_columns.queue_positions import Log
 
 VERSION = 2  # a change of the rows of `records.batches`, or of the fields of an entry, needs another one
 LOCK = "lock"

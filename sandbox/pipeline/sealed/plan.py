@@ -7,13 +7,12 @@ from typing import NamedTuple
 from sandbox.pipeline.sealed.entries import Entry, entries_in, why_not
 from sandbox.pipeline.sealed.units import units_by_log
 from sandbox.pipeline.sources import store_offsets as offsets
-from sandbox.pipeline.sources.queue_positions import EVERYTHING, Bounds, Log, log_files
 from sandbox.pipeline.sources.store_options import Root
-from sandbox.pipeline.store_audit.log_audit import Place
-from sandbox.pipeline.store_audit.log_columns import LogFile
 from sandbox.store.reader import StoreReader
-from sandbox.store.reader_listing import files_in
-from sandbox.store.verify_around import length_of
+from sandbox.store.reader_listing import files_in, length_of
+from sandbox.store_audit.log_audit import Place
+from sandbox.store_columns.log_columns import LogFile
+from sandbox.store_columns.queue_positions import EVERYTHING, Bounds, Log, log_files
 
 LIVE = "the broker still writes to it"
 TRIMMED = "its queues begin or end within it"

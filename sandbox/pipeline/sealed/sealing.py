@@ -23,8 +23,8 @@ from sandbox.pipeline.sealed.entries import (
 )
 from sandbox.pipeline.sealed.plan import TRIMMED, Looked, Task, look, sealed_of, tasks_of
 from sandbox.pipeline.sealed.writing import Outcome, seal, wait_a_tick
-from sandbox.pipeline.sources.queue_positions import log_files
 from sandbox.pipeline.spark.parallel_work import spread
+from sandbox.store_columns.queue_positions import log_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

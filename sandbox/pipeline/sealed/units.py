@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import orjson
 
-from sandbox.pipeline.sources.queue_positions import NO_END, Bounds, Log, Part, queues_of, unit_parts
+from sandbox.store_columns.queue_positions import NO_END, Bounds, Log, Part, queues_of, unit_parts
 
 GROUP_BYTES = 1 << 30  # of the log, whose units are read together
 

@@ -27,10 +27,10 @@ from sandbox.pipeline.sealed.entries import (
 )
 from sandbox.pipeline.sealed.plan import Task
 from sandbox.pipeline.sealed.units import units_of
-from sandbox.pipeline.sources.queue_positions import queues_of, sorted_places, unit_parts
 from sandbox.pipeline.sources.records import SCHEMA, batches
-from sandbox.pipeline.store_audit.log_audit import audit_log
-from sandbox.pipeline.store_audit.piece_results import Part
+from sandbox.store_audit.log_audit import audit_log
+from sandbox.store_audit.piece_results import Part
+from sandbox.store_columns.queue_positions import queues_of, sorted_places, unit_parts
 
 ROW_GROUP_ROWS = 1 << 20
 ROW_GROUP_BYTES = 128 << 20  # in memory: Spark's task, and all of a log file of that size

@@ -10,9 +10,9 @@ import pyarrow as pa
 from sandbox.kernel.errors import CorruptRecord
 from sandbox.message.queue import MessageQueue
 from sandbox.message.record import FIXED_BYTES
-from sandbox.pipeline.sources.queue_positions import Places
 from sandbox.pipeline.sources.records import SCHEMA as STORE_SCHEMA
 from sandbox.pipeline.sources.records import batches_at
+from sandbox.store_columns.queue_positions import Places
 
 BROKER = "broker"
 SCHEMA = pa.schema(

@@ -27,7 +27,7 @@ from sandbox.pipeline.sources.journal_files import (
 )
 from sandbox.pipeline.sources.journal_positions import BEGINNING, Positions
 from sandbox.pipeline.sources.option_values import is_strict, number_of
-from sandbox.pipeline.sources.packing import packed
+from sandbox.store_columns.packing import packed
 
 
 class Asked(NamedTuple):

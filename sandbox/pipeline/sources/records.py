@@ -22,7 +22,7 @@ from sandbox.message.msg_id import host_text
 from sandbox.message.record import FIXED_BYTES, MAGIC, MAGIC_V2, V6_EXTRA_BYTES
 from sandbox.message.sys_flag import BORN_HOST_V6, COMPRESSED, HOSTS_V6, STORE_HOST_V6
 from sandbox.pipeline.sources.property_columns import Properties
-from sandbox.pipeline.sources.queue_positions import EVERYTHING, Log, Longs, Places, log_files, places
+from sandbox.store_columns.queue_positions import EVERYTHING, Log, Longs, Places, log_files, places
 
 BATCH_ROWS = 8_192
 UNPACKED_BYTES = 16 << 20  # of the bodies of a batch where some are compressed; one alone may be larger

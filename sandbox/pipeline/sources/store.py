@@ -23,9 +23,7 @@ from sandbox.pipeline.sources import store_offsets as offsets
 from sandbox.pipeline.sources.batch_limits import no_pace
 from sandbox.pipeline.sources.from_time import FromTime, from_time_of
 from sandbox.pipeline.sources.option_values import check_names, is_strict, least_partitions
-from sandbox.pipeline.sources.packing import packed
 from sandbox.pipeline.sources.portable_source import reduced
-from sandbox.pipeline.sources.queue_positions import Bounds, Log, Wanted, log_files, places
 from sandbox.pipeline.sources.records import SCHEMA, STORE, batches, of_message, with_store
 from sandbox.pipeline.sources.store_offsets import Position
 from sandbox.pipeline.sources.store_options import (
@@ -41,6 +39,8 @@ from sandbox.pipeline.sources.store_options import (
 )
 from sandbox.pipeline.sources.store_stream import StoreStreamReader
 from sandbox.pipeline.sources.store_stream import asked_of as stream_of
+from sandbox.store_columns.packing import packed
+from sandbox.store_columns.queue_positions import Bounds, Log, Wanted, log_files, places
 
 TASK_BYTES = 128 << 20  # of a log; a larger file is split
 SMALL_TASK_BYTES = 16 << 20  # small files are combined up to this

@@ -16,11 +16,11 @@ from sandbox.kernel.errors import StoreError
 from sandbox.message.queue import MessageQueue
 from sandbox.pipeline.sources.asked_range import check_range
 from sandbox.pipeline.sources.from_time import FromTime
-from sandbox.pipeline.sources.queue_positions import Wanted
 from sandbox.pipeline.sources.store_options import Root
 from sandbox.store.reader import StoreReader
 from sandbox.store.reader_listing import queues_in
 from sandbox.store.reader_queue import is_filler
+from sandbox.store_columns.queue_positions import Wanted
 
 EARLIEST, LATEST = -2, -1
 """Special offsets, as in the Kafka source."""

@@ -11,9 +11,9 @@ from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources.batch_limits import PACE
 from sandbox.pipeline.sources.from_time import FROM_TIME
 from sandbox.pipeline.sources.option_values import MIN_PARTITIONS, listed, number_of
-from sandbox.pipeline.sources.queue_positions import Wanted
 from sandbox.pipeline.sources.records import SCHEMA, STORE
 from sandbox.store.reader import StoreReader
+from sandbox.store_columns.queue_positions import Wanted
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

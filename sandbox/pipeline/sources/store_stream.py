@@ -21,12 +21,12 @@ from sandbox.pipeline.sources.batch_limits import Pace, pace_of
 from sandbox.pipeline.sources.first_end import FirstEnd
 from sandbox.pipeline.sources.from_time import FromTime, from_time_of
 from sandbox.pipeline.sources.option_values import check_names, is_strict, least_partitions
-from sandbox.pipeline.sources.queue_positions import NO_END, Log, Places, Wanted, log_files, slice_places
 from sandbox.pipeline.sources.records import batches, of_message, with_store
 from sandbox.pipeline.sources.store_offsets import Position, Slice
 from sandbox.pipeline.sources.store_options import NAMES, Root, columns_in, roots_of, wanted_of
 from sandbox.pipeline.sources.trigger import Trigger
 from sandbox.store.config import FILLER_BYTES
+from sandbox.store_columns.queue_positions import NO_END, Log, Places, Wanted, log_files, slice_places
 
 MESSAGES_PER_TASK = 65_536
 

@@ -10,7 +10,6 @@ from sandbox.message.compression import decompress
 from sandbox.message.message import StoredMessage
 from sandbox.message.properties import KEYS, TAGS, UNIQ_KEY
 from sandbox.message.string_hash import tags_code
-from sandbox.store.findings import VerifyReport
 from sandbox.store.reader import KeyQueryResult, StoreReader
 from sandbox.store.reader_index import IndexFileReader
 
@@ -139,7 +138,3 @@ def query_row(result: KeyQueryResult) -> Row:
         "indexLastUpdatePhyoffset": result.last_update_physical,
         "messages": [message_row(message) for message in result.messages],
     }
-
-
-def verify_row(report: VerifyReport) -> Row:
-    return {**report._asdict(), "findings": [finding._asdict() for finding in report.findings], "sound": report.sound}

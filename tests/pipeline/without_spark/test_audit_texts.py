@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from sandbox.message import properties
 from sandbox.message.string_hash import index_key_hash, java_hash, tags_code_of_bytes
-from sandbox.pipeline.store_audit.property_texts import Texts
+from sandbox.store_columns.property_texts import Texts
 
 names = st.sampled_from(["KEYS", "TAGS", "UNIQ_KEY", "KEYSX", "TAG", "UNIQ_KEYS", "WAIT", ""])
 values = st.one_of(

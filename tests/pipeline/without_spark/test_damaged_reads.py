@@ -11,11 +11,11 @@ import pytest
 
 from sandbox.message.compression import ZLIB_FLAGS, compress
 from sandbox.pipeline.sources import records
-from sandbox.pipeline.sources.queue_positions import log_files, queues_of
 from sandbox.pipeline.sources.records import rows_of
 from sandbox.pipeline.sources.store import StoreSource
 from sandbox.store.reader import StoreReader
 from sandbox.store.reader_files import FileRun, OpenFiles
+from sandbox.store_columns.queue_positions import log_files, queues_of
 from tests.pipeline.store_reads import streaming, written
 from tests.unit.store.damage import overwrite
 from tests.unit.store.stores import Stores, message

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipeline.damaged import wrong_with
+from tests.pipeline.damaged import damaged, wrong_findings, wrong_with
 
 ROOT = Path(__file__).parents[3]
 MOST_BYTES = 256 << 20
-EVERYDAY, NIGHTLY = 12, 100
+EVERYDAY, NIGHTLY, AUDITED = 12, 100, 500
 
 
 @pytest.mark.parametrize("seed", range(EVERYDAY))
@@ -31,3 +31,11 @@ def test_a_hundred_damaged_stores_are_read_so_within_256_mb() -> None:
     reported = json.loads(done.stdout.splitlines()[-1])
     assert reported["wrong"] == []
     assert reported["peak_bytes"] < MOST_BYTES
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("begin", range(EVERYDAY, AUDITED, 61))
+def test_both_commands_name_the_damages_of_five_hundred_stores_and_nothing_else(begin: int, tmp_path: Path) -> None:
+    for seed in range(begin, min(begin + 61, AUDITED)):
+        root = tmp_path / str(seed)
+        assert wrong_findings(root, damaged(seed, root)) == [], seed

@@ -6,17 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.pipeline.store_audit.one_process import audit
-from sandbox.store.findings import ERROR, NOTE, WARNING
 from sandbox.store.reader import StoreReader
-from sandbox.store.verify import verify
+from sandbox.store_audit.findings import ERROR, WARNING
+from tests.pipeline.both_commands import Row, agreed, audited
 from tests.pipeline.store_reads import written
 from tests.unit.store.damage import overwrite
 from tests.unit.store.stores import START_MS, Stores, message
 
 MESSAGES = 60
 TOPICS = b'{"topicConfigTable":{"orders":{"perm":6,"readQueueNums":1,"topicName":"orders","writeQueueNums":1}}}'
-Row = tuple[str, str, str, int, str]  # severity, kind, file, position, sentence
 Damage = Callable[[Path], list[tuple[str, str, str]]]
 
 
@@ -36,24 +34,15 @@ def indexes(root: Path) -> list[Path]:
     return sorted((root / "index").iterdir())
 
 
-def verified(root: Path) -> tuple[list[Row], bool]:
-    with StoreReader(root) as reader:
-        report = verify(reader)
-    return sorted(
-        (one.severity, one.code, one.where, one.position, one.text) for one in report.findings if one.severity != NOTE
-    ), report.sound
-
-
-def audited(root: Path) -> tuple[list[Row], bool]:
-    [verdict] = audit({"s": root})
-    return sorted((one.severity, one.kind, one.file, one.position, one.says) for one in verdict.findings), verdict.sound
+def findings(root: Path) -> list[Row]:
+    return sorted(audited(agreed(root))[0])
 
 
 def judged(root: Path) -> list[tuple[str, str, str]]:
     """The findings of both: severity, kind and file."""
-    rows, sound = verified(root)
-    assert audited(root) == (rows, sound)
-    assert sound == (ERROR not in {row[0] for row in rows})
+    verdict = agreed(root)
+    rows = findings(root)
+    assert verdict.sound == (ERROR not in {row[0] for row in rows})
     return [row[:3] for row in rows]
 
 
@@ -100,7 +89,7 @@ def backup_of_configuration(root: Path) -> list[tuple[str, str, str]]:
 
 
 def all_indexes(root: Path) -> list[tuple[str, str, str]]:
-    """Without any file the index may be off: both leave it at that."""
+    """Without any file the index may be off: both count its keys."""
     for path in indexes(root):
         path.unlink()
     return []
@@ -136,7 +125,7 @@ def test_c24_the_sentence_says_how_many_keys_of_which_records_have_no_entry(root
         before = reader.index_files()[-2].header()
         lost = [one.physical_offset for one in reader.records() if one.physical_offset > before.end_physical]
     indexes(root)[-1].unlink()
-    [row] = audited(root)[0]
+    [row] = findings(root)
     assert row[4] == (
         f"no entry for {2 * len(lost)} keys of the records from {lost[0]} to {lost[-1]}, behind entry "
         f"{before.index_count - 1}"
@@ -146,5 +135,4 @@ def test_c24_the_sentence_says_how_many_keys_of_which_records_have_no_entry(root
 def test_in_a_store_in_use_the_newest_keys_may_be_on_their_way(root: Path) -> None:
     indexes(root)[-1].unlink()
     (root / "abort").touch()
-    assert audited(root) == ([], True)
-    assert verified(root)[1]
+    assert findings(root) == []

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from sandbox.message.record import MAGIC
-from sandbox.pipeline.sources.queue_positions import EVERYTHING, Wanted, log_files, places, queues_of
 from sandbox.pipeline.sources.records import SCHEMA, batches, rows_of
+from sandbox.store_columns.queue_positions import EVERYTHING, Wanted, log_files, places, queues_of
 from tests.golden.golden_stores import NAMES, rows, unpack
 
 SAME = {

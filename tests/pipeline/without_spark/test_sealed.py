@@ -17,7 +17,7 @@ from sandbox.pipeline.sealed.entries import SealedElsewhere, entries_in, held
 from sandbox.pipeline.sealed.plan import TRIMMED, look
 from sandbox.pipeline.sealed.reading import parts_of
 from sandbox.pipeline.sealed.sealing import unsealed_bytes
-from sandbox.pipeline.store_audit.one_process import audit
+from sandbox.store_audit.one_process import audit
 from tests.golden.golden_stores import NAMES, unpack
 from tests.pipeline.damaged import LOG_BYTES, damaged, sound
 from tests.pipeline.sealed_reads import NO_SESSION, files_in, rows_alone, rows_through, sealed, states

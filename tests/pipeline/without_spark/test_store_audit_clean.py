@@ -8,13 +8,13 @@ import pytest
 
 from sandbox.journal.events import Entry
 from sandbox.kernel.chance import Chance
-from sandbox.pipeline.store_audit.one_process import audit
-from sandbox.pipeline.store_audit.piece_results import Found
-from sandbox.pipeline.store_audit.plan import derived_pieces, log_pieces, places_of
-from sandbox.pipeline.store_audit.verdict import Verdict, lost_of, verdict_of
 from sandbox.simulation.run import run_seed
 from sandbox.simulation.world import World
 from sandbox.store.disk import FileDisk
+from sandbox.store_audit.findings import Finding
+from sandbox.store_audit.one_process import audit
+from sandbox.store_audit.plan import derived_pieces, log_pieces, places_of
+from sandbox.store_audit.verdict import Verdict, lost_of, verdict_of
 from tests.pipeline.store_reads import written
 from tests.seed.stage import files_of
 from tests.sim.store_world import StoreWorld, inbound
@@ -30,7 +30,7 @@ def checked(files: dict[str, bytes], root: Path) -> Verdict:
     return verdict
 
 
-def findings(files: dict[str, bytes], root: Path) -> list[Found]:
+def findings(files: dict[str, bytes], root: Path) -> list[Finding]:
     return checked(files, root).findings
 
 

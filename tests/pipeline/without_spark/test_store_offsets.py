@@ -15,12 +15,12 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources import store
 from sandbox.pipeline.sources import store_offsets as offsets
-from sandbox.pipeline.sources.queue_positions import EVERYTHING
 from sandbox.pipeline.sources.store import LogPartition, StoreSource
 from sandbox.pipeline.sources.store_offsets import Extent, Position, Queue, Slice
 from sandbox.pipeline.sources.store_options import Root
 from sandbox.pipeline.sources.store_stream import StoreStreamReader, asked_of
 from sandbox.store.reader import StoreReader
+from sandbox.store_columns.queue_positions import EVERYTHING
 from tests.pipeline.store_reads import Broker, reported, streaming
 
 ORDERS = Queue("", "orders", 0)

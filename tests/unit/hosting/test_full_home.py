@@ -23,8 +23,7 @@ from sandbox.simulation.world import SimulatedEnvironment, World
 from sandbox.store import blocks
 from sandbox.store.disk import FileDisk
 from sandbox.store.message_store import MessageStore
-from sandbox.store.reader import StoreReader
-from sandbox.store.verify import verify
+from sandbox.store_audit.one_process import verify
 
 WAIT_S = 20
 OWNER = Actor("owner", "otter")
@@ -85,8 +84,7 @@ def test_a_log_without_free_blocks_stops_the_sandbox_until_there_are_some(world:
     assert [entry.event.status for entry in world.entries(SendFailed)], "producers were told"
     root = world.sandbox.directory / "broker-a"
     world.cluster.nodes.broker("broker-a").stop()
-    with StoreReader(root) as reader:
-        assert verify(reader).findings == []
+    assert verify(root).findings == []
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ def overwrite(path: Path, at: int, data: bytes) -> None:
         file.write(data)
 
 
-def flip(path: Path, at: int) -> None:
-    overwrite(path, at, bytes([path.read_bytes()[at] ^ 0x10]))
+def flip(path: Path, at: int, bits: int = 0x10) -> None:
+    overwrite(path, at, bytes([path.read_bytes()[at] ^ bits]))
 
 
 def index_file(root: Path) -> Path:

@@ -2,12 +2,15 @@
 
 import argparse
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sandbox.kernel.errors import StoreError
+from sandbox.store.config import MessageStoreConfig, delay_levels_text
 from sandbox.tools import mqstore
 from tests.golden.golden_stores import unpack
 
@@ -89,11 +92,42 @@ def test_a_sound_store_verifies_with_0_and_a_damaged_one_with_1(root: Path, tmp_
     log.write_bytes(log.read_bytes()[:90] + b"X" + log.read_bytes()[91:])
     code, lines = ran("verify", damaged)
     assert code == 1
-    assert lines[0].startswith("error    commitlog at 0: body CRC is ")
+    assert lines[0].startswith(f"error    commitlog/{0:020} at 0: body CRC is ")
     assert lines[-1].endswith("NOT sound")
     report = ran("verify", damaged, "--json")
     assert report[0] == 1
     assert json.loads(report[1][0])["findings"][0]["code"] == "crc"
+
+
+def test_normal_states_are_lines_that_begin_with_note(root: Path, tmp_path: Path) -> None:
+    used = unpack("basic-clean", tmp_path)
+    (used / "abort").touch()
+    units = used / "consumequeue" / "GoldenBasic" / "0" / f"{0:020}"
+    units.write_bytes(units.read_bytes()[:220].ljust(20_000, b"\0"))
+    for path in (used / "index").iterdir():
+        path.unlink()
+    code, lines = ran("verify", used)
+    assert code == 0
+    assert lines[:-1] == [
+        "note     1 queue units are not written yet [not_dispatched]",
+        "note     312 keys have no index entry yet, or the index is off [not_indexed]",
+    ]
+    [report] = rows("verify", used)
+    assert (report["findings"], report["sound"], report["checked"]["not_dispatched"]) == ([], True, 1)
+
+
+def test_due_times_are_checked_against_the_levels_that_are_set(root: Path) -> None:
+    levels = delay_levels_text(MessageStoreConfig.delay_levels_ms)
+    assert ran("verify", root, "--delay-levels", levels)[0] == 0
+    code, lines = ran("verify", root, "--delay-levels", levels.replace("1s", "2s", 1))
+    assert (code, "[wrong_unit]" in lines[0]) == (1, True)
+    with pytest.raises(StoreError, match="--delay-levels must be a broker's messageDelayLevel, such as 1s 5s 10s"):
+        ran("verify", root, "--delay-levels", "soon")
+
+
+def test_only_a_verification_loads_numpy() -> None:
+    code = "import sys; import sandbox.tools.mqstore; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_what_is_no_store_is_said_in_one_sentence(tmp_path: Path) -> None:

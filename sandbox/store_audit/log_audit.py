@@ -10,19 +10,22 @@ from numpy.typing import NDArray
 
 from sandbox.message import properties as names
 from sandbox.message.sys_flag import OUT_OF_QUEUE
-from sandbox.pipeline.sources.queue_positions import UNIT, Log, Longs, queues_of
-from sandbox.pipeline.store_audit.log_columns import LogFile, Records
-from sandbox.pipeline.store_audit.piece_results import Found, Notes, Part
-from sandbox.pipeline.store_audit.property_texts import Texts
-from sandbox.pipeline.store_audit.queue_units import QueueUnits
-from sandbox.pipeline.store_audit.store_log import Stopped, StoreLog
-from sandbox.pipeline.store_audit.topics import topics_in
-from sandbox.store.findings import missing_unit_text, two_records_text, wrong_unit_text
+from sandbox.message.topic_names import SCHEDULE_TOPIC
+from sandbox.store.config import MessageStoreConfig
 from sandbox.store.reader_files import OpenFiles
 from sandbox.store.results import QueueUnit
-from sandbox.store.verify import DELAY_LEVELS_MS, SCHEDULE_TOPIC, due_after_ms
+from sandbox.store_audit.findings import Finding, missing_unit_text, two_records_text, wrong_unit_text
+from sandbox.store_audit.piece_results import Notes, Part, Times
+from sandbox.store_columns.log_columns import LogFile, Records
+from sandbox.store_columns.property_texts import Texts
+from sandbox.store_columns.queue_positions import UNIT, Log, Longs, queues_of
+from sandbox.store_columns.queue_units import QueueUnits
+from sandbox.store_columns.store_log import Stopped, StoreLog
+from sandbox.store_columns.topics import named, topics_in
 
 MAX_OPEN_QUEUES = 256
+NO_TOPIC = "its topic is not UTF-8"
+TIME_GOES_BACK = "time_goes_back"
 
 
 class Place(NamedTuple):
@@ -30,7 +33,8 @@ class Place(NamedTuple):
 
     `open`: the store was not closed, so its end may be incomplete.  `delay_levels_ms`: None if unknown; then a due
     time is valid if it is whole seconds after the store time.  `index_slots`: None to read the number from the
-    files.  `around`: findings that names and sizes of files alone give.
+    files.  `around`: findings that names and sizes of files alone give.  `queue_file_bytes`: the commonest length of
+    queue files.
     """
 
     name: str
@@ -39,7 +43,8 @@ class Place(NamedTuple):
     open: bool
     delay_levels_ms: tuple[int, ...] | None
     index_slots: int | None
-    around: tuple[Found, ...]
+    around: tuple[Finding, ...]
+    queue_file_bytes: int = 0
 
 
 def audit_log(store: Place, logs: Sequence[Log]) -> Part:
@@ -58,20 +63,22 @@ class _LogAudit:
         self._known = set(queues_of(store.root))
         self._queues: dict[tuple[str, int], QueueUnits] = {}
         self._begins: dict[tuple[str, int], int] = {}
+        self._stops: list[Stopped] = []
+        self._times: Times | None = None
 
     def run(self, logs: Sequence[Log]) -> Part:
         with self._opened:
             # before the log is read: a writer adds the unit after its record
             newest = self._newest() if logs[-1] == self._log.logs[-1] or self._may_end(logs) else np.zeros(0, np.int64)
-            stops: list[Stopped] = []
             for item in self._log.walk(logs):
                 if isinstance(item, Stopped):
-                    stops.append(item)
+                    self._stops.append(item)
                 else:
                     self._check(*item)
-            ends = [stop for stop in stops if stop.resume is None]
+            ends = [stop for stop in self._stops if stop.resume is None]
             pointed = bool(ends) and bool(((newest >= ends[0].position) & (newest < self._reach(ends[0]))).any())
-            return self._notes.part(self._place.name, stops=stops, pointed_at=pointed)
+            self._notes.counts["blanks"] += self._log.blanks
+            return self._notes.part(self._place.name, stops=self._stops, pointed_at=pointed, times=self._times)
 
     def _may_end(self, logs: Sequence[Log]) -> bool:
         """Return True if the log may end in `logs`: all later files are missing or hold no record at their start.
@@ -93,29 +100,51 @@ class _LogAudit:
 
     def _check(self, file: LogFile, records: Records) -> None:
         counts = self._notes.counts
+        topics, topic_of = topics_in(file, records)
+        is_named = named(topics, topic_of)
+        if not is_named.all():
+            self._stop_at(file, records.part(~is_named))
+            records, topic_of = records.part(is_named), topic_of[is_named]
+        if not len(records):
+            return
         counts["records"] += len(records)
         counts["newest_ms"] = max(counts["newest_ms"], int(records.store_ms.max()))
         counts["record_bytes"] += int(records.size.sum())
         counts["log_end"] = max(counts["log_end"], int(file.log.start + records.at[-1] + records.size[-1]))
+        self._check_times(file, records)
         self._check_bodies(file, records)
-        queued = records.part((records.sys_flag & OUT_OF_QUEUE) == 0)
+        is_queued = (records.sys_flag & OUT_OF_QUEUE) == 0
+        queued, topic_of = records.part(is_queued), topic_of[is_queued]
         counts["not_for_queues"] += len(records) - len(queued)
-        topics, topic_of = topics_in(file, queued)
         texts = Texts(file.texts(queued))
         codes = texts.tags_codes()
-        levels = self._place.delay_levels_ms or DELAY_LEVELS_MS
+        levels = self._place.delay_levels_ms or MessageStoreConfig.delay_levels_ms
         for number, topic in enumerate(topics):
             if topic == SCHEDULE_TOPIC:
                 for row, level in texts.texts_of(names.DELAY).items():
-                    due_ms = due_after_ms(level, levels) if topic_of[row] == number else None
+                    due_ms = _due_after_ms(level, levels) if topic_of[row] == number else None
                     codes[row] = codes[row] if due_ms is None else queued.store_ms[row] + due_ms
         pairs = topic_of << 32 | queued.queue_id & 0xFFFF_FFFF
         order = np.argsort(pairs, kind="stable")
         cuts = np.flatnonzero(np.diff(pairs[order])) + 1
         for rows in np.split(order, cuts):
             if len(rows):
-                name = topics[int(topic_of[rows[0]])], int(queued.queue_id[rows[0]])
+                name = topics[int(topic_of[rows[0]])] or "", int(queued.queue_id[rows[0]])
                 self._check_units(name, file.log.start, queued.part(rows), codes[rows])
+
+    def _stop_at(self, file: LogFile, records: Records) -> None:
+        """Add a stop for each record without a topic: the log continues after it."""
+        start = file.log.start
+        for at, size in zip(records.at.tolist(), records.size.tolist(), strict=True):
+            self._stops.append(Stopped(start + at, file.log.path, NO_TOPIC, start + at + size, untouched=False))
+
+    def _check_times(self, file: LogFile, records: Records) -> None:
+        """Count records that were stored earlier than the record before them."""
+        first_ms, last_ms = int(records.store_ms[0]), int(records.store_ms[-1])
+        times = self._times or Times(file.log.start + int(records.at[0]), first_ms, first_ms)
+        earlier = int((np.diff(records.store_ms) < 0).sum()) + (first_ms < times.last_ms)
+        self._notes.counts[TIME_GOES_BACK] += earlier
+        self._times = times._replace(last_ms=last_ms)
 
     def _check_bodies(self, file: LogFile, records: Records) -> None:
         view = file.view
@@ -132,7 +161,7 @@ class _LogAudit:
                 view[records.topic_at[row] : records.topic_at[row] + records.topic_bytes[row]], "utf-8", "replace"
             )
             self._notes.add(
-                Found(
+                Finding(
                     "crc",
                     f"commitlog/{file.log.start:020}",
                     at,
@@ -178,7 +207,7 @@ class _LogAudit:
                     self._notes.counts["before_queue"] += 1
                 else:
                     self._notes.add(
-                        Found(
+                        Finding(
                             "missing_unit",
                             path,
                             position,
@@ -189,7 +218,7 @@ class _LogAudit:
                     )
             elif at_home and unit.physical_offset != should.physical_offset:
                 self._notes.add(
-                    Found(
+                    Finding(
                         "two_records",
                         path,
                         position,
@@ -200,7 +229,7 @@ class _LogAudit:
                 )
             else:
                 self._notes.add(
-                    Found("wrong_unit", path, position, wrong_unit_text(offset, unit, should), *name, offset)
+                    Finding("wrong_unit", path, position, wrong_unit_text(offset, unit, should), *name, offset)
                 )
 
     def _settled(
@@ -220,7 +249,7 @@ class _LogAudit:
 
     def _queue(self, name: tuple[str, int]) -> QueueUnits:
         if name not in self._queues:
-            self._queues[name] = QueueUnits(self._place.root, *name, self._opened)
+            self._queues[name] = QueueUnits(self._place.root, *name, self._opened, self._place.queue_file_bytes)
         return self._queues[name]
 
     def _begin(self, name: tuple[str, int]) -> int:
@@ -240,3 +269,10 @@ class _LogAudit:
 
 def _unit(value: Any) -> QueueUnit:
     return QueueUnit(int(value["physical"]), int(value["size"]), int(value["tags"]))
+
+
+def _due_after_ms(level: str, delay_levels_ms: tuple[int, ...]) -> int | None:
+    """Return the delay in ms of a message of SCHEDULE_TOPIC_XXXX, or None if it is not delayed."""
+    if not level.isdecimal() or int(level) <= 0:
+        return None
+    return delay_levels_ms[min(int(level), len(delay_levels_ms)) - 1]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandbox.message import properties as names
-from sandbox.pipeline.sources.queue_positions import Longs
+from sandbox.store_columns.queue_positions import Longs
 
 _PAIR_END, _NAME_END, _BLANK = b"\x02", b"\x01", ord(" ")
 _PADDING = bytes(8)  # so that a word can be read at every pair

@@ -1,88 +1,47 @@
-"""Findings of a verification, with their positions."""
+"""Findings of an audit: kinds, severities and sentences."""
 
-from collections.abc import Set
 from typing import NamedTuple
 
 from sandbox.store.results import QueueUnit
 
 ERROR = "error"  # invalid bytes
 WARNING = "warning"  # nothing acknowledged is lost, but it should be known
-NOTE = "note"  # normal in a store that is open, was not closed, or had its clock set back
 
-_CODES = {
+_KINDS = {
     ERROR: "crc unreadable gap torn_record garbled missing_unit wrong_unit orphan_unit two_records missing_entry "
     "missing_file wrong_entry wrong_time wrong_header wrong_slot broken_chain unknown_shape",
     WARNING: "file_sizes odd_entry torn_tail checkpoint_ahead no_configuration index_order",
-    NOTE: "behind no_queue no_index time_goes_back orphan_entry",
 }
-SEVERITIES = {code: severity for severity, codes in _CODES.items() for code in codes.split()}
-"""By code.  `mqstore verify` reports all of them, `store_audit` those that are no notes."""
+SEVERITIES = {kind: severity for severity, kinds in _KINDS.items() for kind in kinds.split()}
 
 LOG_ENDS = frozenset({"unreadable", "gap", "torn_record"})
 """Of the log: records are missing, so that what other files say of later ones is no news."""
 
-MAX_FINDINGS = 1_000  # of one verification; more are only counted
+MAX_FINDINGS = 1_000  # of one store; more are only counted
 
 
 class Finding(NamedTuple):
-    """One finding of a verification.
+    """One finding of an audit.
 
-    `position`: bytes in the log or queue that `where` names, or in the index file itself.
+    `position`: byte of `file`.  `items`: number of consecutive faults of this kind.  `topic`, `queue_id` and
+    `queue_offset` are those of the message concerned, if there is one.  `records`: the log positions of the first and
+    the last record whose keys have no entry.
     """
 
-    severity: str
-    code: str
-    where: str
+    kind: str
+    file: str
     position: int
-    text: str
-
-
-def finding(code: str, where: str, position: int, text: str) -> Finding:
-    return Finding(severity_of(code, where), code, where, position, text)
-
-
-def severity_of(code: str, where: str) -> str:
-    """Return the severity of a finding in a file.
-
-    An index file that ends too early has lost entries, a log or a queue has not.
-    """
-    return ERROR if code == "file_sizes" and where.startswith("index/") else SEVERITIES[code]
-
-
-class VerifyReport(NamedTuple):
-    """The result of one verification; `log_end` is the end of the last valid record."""
-
-    records: int
-    blanks: int
-    log_end: int
-    queues: int
-    units: int
-    index_entries: int
-    findings: list[Finding]
-    omitted: int
+    says: str
+    topic: str | None = None
+    queue_id: int | None = None
+    queue_offset: int | None = None
+    items: int = 1
+    records: tuple[int, int] | None = None
 
     @property
-    def sound(self) -> bool:
-        """True if no finding is an error; notes and warnings do not count."""
-        return self.omitted == 0 and not any(finding.severity == ERROR for finding in self.findings)
-
-
-class Findings:
-    """Findings collected up to a limit: a broken store may have very many."""
-
-    def __init__(self, limit: int | None = None) -> None:
-        self._limit = MAX_FINDINGS if limit is None else limit
-        self.items: list[Finding] = []
-        self.omitted = 0
-
-    def has_any(self, codes: Set[str], where: str) -> bool:
-        return any(item.code in codes and item.where == where for item in self.items)
-
-    def add(self, code: str, where: str, position: int, text: str) -> None:
-        if len(self.items) < self._limit:
-            self.items.append(finding(code, where, position, text))
-        else:
-            self.omitted += 1
+    def severity(self) -> str:
+        """The severity by kind, and by file: an index file that ends too early has lost entries, a log has not."""
+        return ERROR if self.kind == "file_sizes" and self.file.startswith("index/") else SEVERITIES[self.kind]
 
 
 def missing_unit_text(queue_offset: int, physical: int) -> str:
@@ -139,10 +98,6 @@ def seconds_text(seconds: int, expected: int) -> str:
 
 def slots_used_text(recorded: int, used: int) -> str:
     return f"{recorded} slots in use by the header, {used} by the entries"
-
-
-def stray_entry_text(physical: int, before: int, after: int) -> str:
-    return f"points to {physical}, the entries around it to {before} and {after}"
 
 
 UNKNOWN_SHAPE_TEXT = (

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from sandbox.message import record
 from sandbox.message.record import Blank, Broken, Layout
 from sandbox.message.sys_flag import BORN_HOST_V6, STORE_HOST_V6
-from sandbox.pipeline.sources.queue_positions import Log, Longs
+from sandbox.store_columns.queue_positions import Log, Longs
 
 RECORDS_AT_ONCE = 65_536
+BYTES_AT_ONCE = 16 * 1024 * 1024
 
 _SIZE = Struct(">i")
 _HEAD_BYTES = record.FIXED_BYTES - 3  # up to and with BODYLEN
@@ -79,9 +80,15 @@ class LogFile:
             if count:
                 yield records.part(slice(0, count))
                 at = int(places[count - 1] + records.size[count - 1])
+                self.release()
             if count < len(places) or not count:
                 yield Stop(at, self.stop_at(at))
                 return
+
+    def release(self) -> None:
+        """Return the pages read so far to the system; a later read maps them again."""
+        if len(self.view):
+            self._held.madvise(mmap.MADV_DONTNEED)
 
     def stop_at(self, at: int) -> Blank | Broken:
         """Return the reason why no record begins at a position."""
@@ -181,7 +188,8 @@ class LogFile:
         """Return the positions of records from `at` on, found by their lengths alone."""
         view, unpack, last = self.view, _SIZE.unpack_from, len(self.view) - record.FIXED_BYTES
         places: list[int] = []
-        while at <= last and len(places) < RECORDS_AT_ONCE:
+        end = at + BYTES_AT_ONCE
+        while at <= last and at < end and len(places) < RECORDS_AT_ONCE:
             size = unpack(view, at)[0]
             if size < record.FIXED_BYTES:
                 break

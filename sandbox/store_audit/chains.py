@@ -6,16 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sandbox.pipeline.store_audit.piece_results import Found, Notes
-from sandbox.store.findings import chain_text, slot_text, slots_used_text
 from sandbox.store.reader_index import (
     HEADER_BYTES,
     SLOT_BYTES,
     SLOTS_USED_AT,
     IndexFileReader,
     IndexHeader,
-    is_harmless,
 )
+from sandbox.store_audit.findings import Finding, chain_text, slot_text, slots_used_text
+from sandbox.store_audit.piece_results import Notes
 
 ENTRIES_AT_ONCE = 65_536
 
@@ -28,7 +27,7 @@ class Chains:
     def __init__(self, notes: Notes, file: IndexFileReader, header: IndexHeader, *, open_now: bool) -> None:
         self._notes, self._file, self._header, self._open = notes, file, header, open_now
         self._path = f"index/{file.name}"
-        self._newest = np.zeros(file.slots, np.int64)
+        self._newest = np.zeros(file.slots, np.int32)
 
     def check(self, entries: Entries, instead: Mapping[int, int]) -> None:
         """Check the previous-entry links of all entries, then the slots.
@@ -84,7 +83,7 @@ class Chains:
         for row in np.flatnonzero(part["previous"] != expected).tolist():
             if start + row not in instead:
                 self._notes.add(
-                    Found(
+                    Finding(
                         "broken_chain",
                         self._path,
                         self._file.entry_position(start + row),
@@ -103,12 +102,14 @@ class Chains:
         used = int((self._newest > 0).sum())
         if self._header.slots_used != used and not (self._open and self._header.slots_used > used):
             self._notes.add(
-                Found("wrong_header", self._path, SLOTS_USED_AT, slots_used_text(self._header.slots_used, used))
+                Finding("wrong_header", self._path, SLOTS_USED_AT, slots_used_text(self._header.slots_used, used))
             )
-        harmless = is_harmless(slots, self._newest, self._header, self._file.entries, is_open=self._open)
+        # a number beyond the header's belongs to an incomplete entry, or to none and counts as empty
+        beyond = slots >= self._header.index_count
+        harmless = beyond & (slots < self._file.entries if self._open else self._newest == 0)
         for slot in np.flatnonzero((slots != self._newest) & ~harmless).tolist():
             self._notes.add(
-                Found(
+                Finding(
                     "wrong_slot",
                     self._path,
                     HEADER_BYTES + slot * SLOT_BYTES,

@@ -3,35 +3,17 @@
 from collections import Counter
 from typing import NamedTuple
 
-from sandbox.pipeline.store_audit.store_log import Stopped
-from sandbox.store.findings import MAX_FINDINGS, Finding, severity_of
-from sandbox.store.index_cover import Keys
+from sandbox.store_audit.findings import MAX_FINDINGS, Finding
+from sandbox.store_audit.index_cover import Keys, Stretch
+from sandbox.store_columns.store_log import Stopped
 
 
-class Found(NamedTuple):
-    """One finding of the audit.
+class Times(NamedTuple):
+    """The store times of a log piece, in log order."""
 
-    `position`: byte of `file`.  `items`: number of consecutive faults of this kind.  `topic`, `queue_id` and
-    `queue_offset` are those of the message concerned, if there is one.
-    """
-
-    kind: str
-    file: str
     position: int
-    says: str
-    topic: str | None = None
-    queue_id: int | None = None
-    queue_offset: int | None = None
-    items: int = 1
-
-    @property
-    def severity(self) -> str:
-        return severity_of(self.kind, self.file)
-
-
-def found_of(finding: Finding) -> Found:
-    """Return a finding of `sandbox.store` as a `Found`; both audits make such findings by the same rule."""
-    return Found(finding.code, finding.where, finding.position, finding.text)
+    first_ms: int
+    last_ms: int
 
 
 class Part(NamedTuple):
@@ -39,28 +21,29 @@ class Part(NamedTuple):
 
     `counts`: numbers of items checked.  `stops`: positions where the log has no records.  `into`: numbers of units
     and entries without a record, by the lost part that explains them.  `uncovered`: keys without an index file, by
-    the begin of their stretch.
+    their stretch.  `times`: of the first and the last record, for a piece of the log.
     """
 
     store: str
-    found: list[Found]
+    found: list[Finding]
     omitted: int
     counts: dict[str, int]
     stops: list[Stopped]
     pointed_at: bool
     into: dict[int, tuple[int, int]]
-    uncovered: dict[int, Keys]
+    uncovered: dict[Stretch, Keys]
+    times: Times | None
 
 
 class Notes:
     """Findings and counts of one piece, collected up to a limit: a broken store may have very many findings."""
 
     def __init__(self) -> None:
-        self.found: list[Found] = []
+        self.found: list[Finding] = []
         self.omitted = 0
         self.counts: Counter[str] = Counter()
 
-    def add(self, finding: Found) -> None:
+    def add(self, finding: Finding) -> None:
         """Add a finding; if it continues the previous one (the next missing unit), extend that one instead."""
         last = self.found[-1] if self.found else None
         if (
@@ -87,8 +70,17 @@ class Notes:
         stops: list[Stopped] | None = None,
         pointed_at: bool = False,
         into: dict[int, tuple[int, int]] | None = None,
-        uncovered: dict[int, Keys] | None = None,
+        uncovered: dict[Stretch, Keys] | None = None,
+        times: Times | None = None,
     ) -> Part:
         return Part(
-            store, self.found, self.omitted, dict(self.counts), stops or [], pointed_at, into or {}, uncovered or {}
+            store,
+            self.found,
+            self.omitted,
+            dict(self.counts),
+            stops or [],
+            pointed_at,
+            into or {},
+            uncovered or {},
+            times,
         )

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sandbox.pipeline.sources.queue_positions import UNIT, Longs
 from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
 from sandbox.store.config import FILLER_BYTES
 from sandbox.store.reader_files import FileRun, OpenFiles
+from sandbox.store_columns.queue_positions import UNIT, Longs
 
 UNITS_AT_ONCE = 65_536
 BLOCK = 2_048  # units compared together to find the end of a queue
@@ -22,10 +22,13 @@ _EXT = Struct(">hqq")  # size, tags code, store time; a bit map follows
 
 
 class QueueUnits:
-    """The units of one consume queue.  During the audit files may be deleted at the front and grow at the end."""
+    """The units of one consume queue.  During the audit files may be deleted at the front and grow at the end.
 
-    def __init__(self, root: Path, topic: str, queue_id: int, opened: OpenFiles) -> None:
-        self.topic, self.queue_id = topic, queue_id
+    `file_bytes`: the length of a file that is missing or cut; 0 for that of the queue's first one.
+    """
+
+    def __init__(self, root: Path, topic: str, queue_id: int, opened: OpenFiles, file_bytes: int = 0) -> None:
+        self.topic, self.queue_id, self._file_bytes = topic, queue_id, file_bytes
         self.run = FileRun(root / "consumequeue" / topic / str(queue_id), opened)
         self._ext = FileRun(root / "consumequeue_ext" / topic / str(queue_id), opened)
         self.first = self.run.start // UNIT_BYTES
@@ -90,7 +93,7 @@ class QueueUnits:
         """
         position = offset * UNIT_BYTES
         file = self.run.find(position)
-        start = file.start if file is not None else _start_of(position, self.run)
+        start = file.start if file is not None else self._start_of(position)
         return f"consumequeue/{self.topic}/{self.queue_id}/{start:020}", position - start
 
     def _end(self) -> int:
@@ -115,8 +118,7 @@ class QueueUnits:
                 return start + int(real[0])
         return self.end
 
-
-def _start_of(position: int, run: FileRun) -> int:
-    """Return the start of the file that would contain this byte of the queue."""
-    size = run.files[0].size_bytes if run.files else 0
-    return position - position % size if size else 0
+    def _start_of(self, position: int) -> int:
+        """Return the start of the file that would contain this byte of the queue."""
+        size = self._file_bytes or (self.run.files[0].size_bytes if self.run.files else 0)
+        return position - position % size if size else 0

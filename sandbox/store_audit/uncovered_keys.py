@@ -1,17 +1,17 @@
-"""Counts of the keys of records that no index file covers, by log file (`sandbox.store.index_cover`)."""
+"""Counts of the keys of records that no index file covers, by log file (`sandbox.store_audit.index_cover`)."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sandbox.pipeline.sources.queue_positions import Log
-from sandbox.pipeline.store_audit.key_walk import keys_between
-from sandbox.pipeline.store_audit.log_audit import Place
-from sandbox.pipeline.store_audit.piece_results import Notes, Part
-from sandbox.pipeline.store_audit.store_log import StoreLog
-from sandbox.store.index_cover import NO_KEYS, Keys, Stretch, readable, uncovered
 from sandbox.store.reader_files import OpenFiles
 from sandbox.store.reader_index import index_files
+from sandbox.store_audit.index_cover import NO_KEYS, NOT_INDEXED, Keys, Stretch, readable, uncovered
+from sandbox.store_audit.log_audit import Place
+from sandbox.store_audit.piece_results import Notes, Part
+from sandbox.store_columns.key_walk import keys_between
+from sandbox.store_columns.queue_positions import Log
+from sandbox.store_columns.store_log import StoreLog
 
 
 def stretches_of(store: Place) -> list[Stretch]:
@@ -29,14 +29,14 @@ def logs_of(store: Place, stretches: Sequence[Stretch]) -> list[Log]:
 def audit_cover(store: Place, logs: Sequence[Log], stretches: Sequence[Stretch]) -> Part:
     """Count the keys of these log files in each stretch.
 
-    The counts are in `uncovered` of the result, keyed by the begin of the stretch.
+    The counts are in `uncovered` of the result.
     """
-    log, uncovered_keys = StoreLog(store.root, store.logs), dict[int, Keys]()
+    log, uncovered_keys = StoreLog(store.root, store.logs), dict[Stretch, Keys]()
     for segment in logs:
         for stretch in stretches:
             low, high = max(stretch.begin, segment.start), min(stretch.end, segment.end)
             for keys in _keys(log, low, high):
-                uncovered_keys[stretch.begin] = uncovered_keys.get(stretch.begin, NO_KEYS) + keys
+                uncovered_keys[stretch] = uncovered_keys.get(stretch, NO_KEYS) + keys
     return Notes().part(store.name, uncovered=uncovered_keys)
 
 
@@ -52,7 +52,7 @@ def torn_at(log: StoreLog, stretches: Sequence[Stretch], begin: int, end: int) -
     return {
         edge
         for stretch in stretches
-        if set(stretch.edges) & {begin, end} and has_keys(log, stretch)
+        if stretch.kind != NOT_INDEXED and set(stretch.edges) & {begin, end} and has_keys(log, stretch)
         for edge in stretch.edges
     }
 

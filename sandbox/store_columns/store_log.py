@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sandbox.message.record import Broken
-from sandbox.pipeline.sources.queue_positions import EVERYTHING, Log, Longs, places
-from sandbox.pipeline.store_audit.log_columns import LogFile, Records, Stop
+from sandbox.message.record import Blank, Broken
+from sandbox.message.sys_flag import OUT_OF_QUEUE
+from sandbox.store_columns.log_columns import LogFile, Records, Stop
+from sandbox.store_columns.queue_positions import EVERYTHING, Log, Longs, places
 
 MAX_MAPPED = 4
+SPAN_BYTES = 64 * 1024 * 1024
 
 
 class Stopped(NamedTuple):
@@ -31,7 +33,10 @@ class StoreLog:
     def __init__(self, root: Path, logs: Sequence[Log]) -> None:
         self.root, self.logs = root, logs
         self._starts = np.array([log.start for log in logs], np.int64)
+        self._ends = np.array([log.end for log in logs], np.int64)
         self._mapped: OrderedDict[str, LogFile | None] = OrderedDict()
+        self._queued: tuple[Log | None, int, Longs] = None, 0, np.zeros(0, np.int64)
+        self.blanks = 0  # walked over
 
     @property
     def start(self) -> int:
@@ -79,7 +84,9 @@ class StoreLog:
                 for item in file.records(begin):
                     if isinstance(item, Records):
                         yield file, item
-                    elif (broken := self._broken(log, item)) is not None:
+                    elif (broken := self._broken(log, item)) is None:
+                        self.blanks += isinstance(item.found, Blank) and item.found.size > 0
+                    else:
                         stopped = self._stopped(file, item.at, broken)
                         if stopped.resume is not None and log.start <= stopped.resume < log.end:
                             at = stopped.resume - log.start
@@ -90,19 +97,29 @@ class StoreLog:
         name = topic.encode()
         home = np.zeros(len(units), bool)
         physical = units["physical"].astype(np.int64)
-        index = np.searchsorted(self._starts, physical, "right") - 1
-        for number in np.unique(index[index >= 0]):
-            rows = np.flatnonzero(index == number)
-            file = self.file(self.logs[number])
+        for log, rows in self._spans(physical):
+            file = self.file(log)
             if file is None:
                 continue
-            records, sound = file.columns(physical[rows] - self.logs[number].start)
+            records, sound = file.columns(physical[rows] - log.start)
             sound &= (records.size == units["size"][rows]) & (records.queue_offset == offsets[rows])
             sound &= (records.queue_id == queue_id) & (records.topic_bytes == len(name))
+            sound &= (records.sys_flag & OUT_OF_QUEUE) == 0
             rows, records = rows[sound], records.part(sound)
             if len(rows) and name:
                 home[rows] = file.same_text(records.topic_at, name)
+            file.release()
         return home
+
+    def _spans(self, physical: Longs) -> Iterator[tuple[Log, Longs]]:
+        """Yield log files and the rows with a position in a span of that file, so that few pages are read at once."""
+        index = np.searchsorted(self._starts, physical, "right") - 1
+        spans = index << 32 | np.maximum(0, physical) // SPAN_BYTES & 0xFFFF_FFFF
+        if not self.logs:
+            return
+        inside = (index >= 0) & (physical < self._ends[index])
+        for span in np.unique(spans[inside]):
+            yield self.logs[int(span) >> 32], np.flatnonzero(inside & (spans == span))
 
     def _broken(self, log: Log, stop: Stop) -> Broken | None:
         """Return the reason for an irregular stop, or None where the file ends normally."""
@@ -116,12 +133,23 @@ class StoreLog:
         That is the next position to which a queue points and where a record is, or the next file that begins with one.
         """
         log = file.log
-        later = places(self.root, EVERYTHING, log.start + at + 1, log.end).physical
+        later = self._queued_behind(log, log.start + at)
         resume = next((int(physical) for physical in later if file.holds(int(physical) - log.start)), None)
         if resume is None:
             resume = next((other.start for other in self.logs if other.start > log.start and self._begins(other)), None)
         untouched = not file.bytes[at : at + 8].any()
         return Stopped(log.start + at, log.path, broken.why, resume, untouched)
+
+    def _queued_behind(self, log: Log, position: int) -> Longs:
+        """Return the positions behind this one in the log file to which queues point, ascending.
+
+        They are read once for ascending positions, because a damaged file may have many stops.
+        """
+        known, begin, queued = self._queued
+        if known != log or position < begin:
+            queued = places(self.root, EVERYTHING, position, log.end).physical
+            self._queued = log, position, queued
+        return queued[np.searchsorted(queued, position, "right") :]
 
     def _begins(self, log: Log) -> bool:
         file = self.file(log)

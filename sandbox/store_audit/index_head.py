@@ -1,10 +1,10 @@
-"""The check of an index file's head against its entries and their records (spec store-format 5), for both audits."""
+"""The check of an index file's head against its entries and their records (spec store-format 5)."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from sandbox.store.findings import Finding, finding
 from sandbox.store.reader_index import IndexHeader
+from sandbox.store_audit.findings import Finding
 
 BEGIN_MS_AT, END_MS_AT, BEGIN_PHYSICAL_AT, END_PHYSICAL_AT = 0, 8, 16, 24
 
@@ -31,7 +31,7 @@ def head_findings(name: str, header: IndexHeader, head: Head, *, in_use: bool) -
         ]
     for position, verb, value, should in findings:
         if should is not None and value != should:
-            yield finding(
+            yield Finding(
                 "wrong_header",
                 f"index/{name}",
                 position,

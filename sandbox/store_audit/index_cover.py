@@ -1,17 +1,17 @@
 """The parts of a log that no index file covers, because a file or its entries are missing (spec store-format 5).
 
-An index file covers the log from its first entry's record to its last one's.  Both audits, `mqstore verify` and
-`store_audit`, count the keys of records between the files and use these texts for their findings.
+An index file covers the log from its first entry's record to its last one's.
 """
 
 from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise
 from typing import NamedTuple
 
-from sandbox.store.findings import UNKNOWN_SHAPE_TEXT, Finding, finding
-from sandbox.store.reader_index import HEADER_BYTES, IndexFileReader, IndexHeader
+from sandbox.store.reader_index import COUNT_AT, HEADER_BYTES, IndexFileReader, IndexHeader
+from sandbox.store_audit.findings import UNKNOWN_SHAPE_TEXT, Finding
 
 MAX_POSITION = (1 << 63) - 1
+NOT_INDEXED = "not_indexed"  # a count and no finding: the index of a store in use is behind, or there is none
 
 IndexFiles = Sequence[tuple[IndexFileReader, IndexHeader]]
 
@@ -35,13 +35,13 @@ NO_KEYS = Keys(0, MAX_POSITION, 0)
 class Stretch(NamedTuple):
     """A part of the log without an index file: records that begin in `[begin, end)`.
 
-    `kind`, `where`, `position`: fields of the finding, if there are keys; `beside` ends its sentence.
+    `kind`, `file`, `position`: fields of the finding, if there are keys; `beside` ends its sentence.
     """
 
     begin: int
     end: int
-    kind: str  # missing_entry, missing_file
-    where: str
+    kind: str  # missing_entry, missing_file, not_indexed
+    file: str
     position: int
     beside: str
 
@@ -59,7 +59,7 @@ class Stretch(NamedTuple):
             if keys.number > 1
             else f"no entry for a key of the record at {keys.first}, {self.beside}"
         )
-        return finding(self.kind, self.where, self.position, text)
+        return Finding(self.kind, self.file, self.position, text, items=keys.number, records=(keys.first, keys.last))
 
 
 def readable(every: Sequence[IndexFileReader], *, in_use: bool) -> tuple[IndexFiles, dict[str, Finding]]:
@@ -72,9 +72,9 @@ def readable(every: Sequence[IndexFileReader], *, in_use: bool) -> tuple[IndexFi
     for file in every:
         if in_use and file.size_bytes < HEADER_BYTES:
             continue
-        fault = file.header_fault()
+        fault = _header_fault(file)
         if fault is None and file.slots <= 1 and file.header().index_count > 1:
-            fault = finding("unknown_shape", f"index/{file.name}", 0, UNKNOWN_SHAPE_TEXT)
+            fault = Finding("unknown_shape", f"index/{file.name}", 0, UNKNOWN_SHAPE_TEXT)
         if fault is not None:
             faults[file.name] = fault
     headers = [(file, file.header()) for file in every if file.name not in faults]
@@ -82,49 +82,78 @@ def readable(every: Sequence[IndexFileReader], *, in_use: bool) -> tuple[IndexFi
     return sorted(filled, key=lambda item: item[1].begin_physical), faults
 
 
+def edges_to_unread(files: IndexFiles, number: int, unread: Set[str]) -> set[int]:
+    """Return the positions of the records at the edges of a file that may have keys in an unread file beside it.
+
+    `files`: readable ones by the position where they begin.  `number`: the index of the file in them.
+    """
+    file, header = files[number]
+    before = files[number - 1][0].name if number else ""
+    after = files[number + 1][0].name if number + 1 < len(files) else None
+    edges = set()
+    if any(before < name < file.name for name in unread):
+        edges.add(header.begin_physical)
+    if any(file.name < name and (after is None or name < after) for name in unread):
+        edges.add(header.end_physical)
+    return edges
+
+
+def _header_fault(file: IndexFileReader) -> Finding | None:
+    """Return the finding why the entries cannot be read, or None."""
+    path = f"index/{file.name}"
+    if file.size_bytes < HEADER_BYTES:
+        return Finding("file_sizes", path, file.size_bytes, "the file ends within its header")
+    if not file.is_miscounted():
+        return None
+    count = file.header_as_it_stands().index_count
+    text = f"by the header the next entry is {count}, in a file with room for {file.entries}"
+    return Finding("wrong_header", path, COUNT_AT, text)
+
+
 def uncovered(files: IndexFiles, unread: Set[str], *, log_start: int, in_use: bool) -> list[Stretch]:
     """Return the stretches before, between and after the files that no file covers, ascending.
 
     `files`: readable ones with entries, by the position where they begin.  `unread`: names of the others, which may
-    cover the stretches around them.  While a store is in use, its ends change, so only stretches between files are
-    returned.  Without any file the index is off, or was deleted as a whole, which is no fault.
+    cover the stretches around them.  In a store in use the index is behind the log, and its first files may be
+    deleted.  Without any file the index is off, or was deleted as a whole, which is no fault.
     """
     if not files:
-        return []
-    between = list(_between(files, unread))
-    if in_use:
-        return between
-    (first, header), (last, _) = files[0], files[-1]
-    before = (
-        [
-            Stretch(
-                log_start,
-                _begin(first, header),
-                "missing_entry",
-                f"index/{first.name}",
-                first.entry_position(1),
-                "before entry 1",
-            )
-        ]
-        if not any(name < first.name for name in unread)
-        else []
+        return [] if unread else [Stretch(log_start, MAX_POSITION, NOT_INDEXED, "index", 0, "")]
+    stretches = list(_between(files, unread))
+    (first, begins), (last, ends) = files[0], files[-1]
+    if not in_use and not any(name < first.name for name in unread):
+        stretches.insert(0, _before(first, begins, log_start))
+    if not any(name > last.name for name in unread):
+        behind = _behind(last, ends, MAX_POSITION)
+        stretches.append(_not_indexed(behind, last, ends) if in_use else behind)
+    return [stretch for stretch in stretches if stretch.begin < stretch.end]
+
+
+def _before(file: IndexFileReader, header: IndexHeader, log_start: int) -> Stretch:
+    position = file.entry_position(1)
+    return Stretch(log_start, _begin(file, header), "missing_entry", f"index/{file.name}", position, "before entry 1")
+
+
+def _behind(file: IndexFileReader, header: IndexHeader, end: int) -> Stretch:
+    number = header.index_count - 1
+    return Stretch(
+        _end(file, header) + 1,
+        end,
+        "missing_entry",
+        f"index/{file.name}",
+        file.entry_position(number + 1),
+        f"behind entry {number}",
     )
-    number = files[-1][1].index_count - 1
-    behind = (
-        [
-            Stretch(
-                _end(*files[-1]) + 1,
-                MAX_POSITION,
-                "missing_entry",
-                f"index/{last.name}",
-                last.entry_position(number + 1),
-                f"behind entry {number}",
-            )
-        ]
-        if not any(name > last.name for name in unread)
-        else []
-    )
-    return [stretch for stretch in (*before, *between, *behind) if stretch.begin < stretch.end]
+
+
+def _not_indexed(behind: Stretch, file: IndexFileReader, header: IndexHeader) -> Stretch:
+    """Return the stretch behind the last file of a store in use.
+
+    It begins with the last record by the header, if that record's first entry is not counted yet.
+    """
+    entry = file.entry(header.index_count - 1)
+    is_counted = entry is None or entry.physical_offset >= header.end_physical
+    return behind._replace(kind=NOT_INDEXED, begin=behind.begin if is_counted else header.end_physical)
 
 
 def _between(files: IndexFiles, unread: Set[str]) -> Iterator[Stretch]:
@@ -134,15 +163,7 @@ def _between(files: IndexFiles, unread: Set[str]) -> Iterator[Stretch]:
         if begin >= end or any(low < name < high for name in unread):
             continue
         if after.counts_from(ends):
-            number = ends.index_count - 1
-            yield Stretch(
-                begin,
-                end,
-                "missing_entry",
-                f"index/{before.name}",
-                before.entry_position(number + 1),
-                f"behind entry {number}",
-            )
+            yield _behind(before, ends, end)
         else:
             yield Stretch(
                 begin,

@@ -1,10 +1,10 @@
-"""The whole audit in one process, piece by piece: for tests, and as the reference of the parallel audit."""
+"""The audit in one process, piece by piece: `mqstore verify`, and what the parallel audit must equal."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
-from sandbox.pipeline.store_audit.plan import derived_pieces, log_pieces, places_of
-from sandbox.pipeline.store_audit.verdict import Verdict, lost_of, verdict_of
+from sandbox.store_audit.plan import derived_pieces, log_pieces, places_of
+from sandbox.store_audit.verdict import Verdict, lost_of, verdict_of
 
 
 def audit(
@@ -19,3 +19,9 @@ def audit(
     lost = {store.name: lost_of(store, first) for store in places}
     second = [piece.run() for piece in derived_pieces(places, lost)]
     return [verdict_of(store, first, second) for store in places]
+
+
+def verify(root: Path, delay_levels_ms: tuple[int, ...] | None = None, index_slots: int | None = None) -> Verdict:
+    """Audit one store and return the verdict on it."""
+    [verdict] = audit({root.name: root}, delay_levels_ms, index_slots)
+    return verdict

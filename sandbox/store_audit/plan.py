@@ -4,18 +4,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from sandbox.pipeline.sources.packing import packed
-from sandbox.pipeline.sources.queue_positions import Log
-from sandbox.pipeline.store_audit.index_audit import audit_index
-from sandbox.pipeline.store_audit.index_cover import audit_cover, logs_of, stretches_of
-from sandbox.pipeline.store_audit.log_audit import Place, audit_log
-from sandbox.pipeline.store_audit.lost_ranges import Lost
-from sandbox.pipeline.store_audit.piece_results import Part, found_of
-from sandbox.pipeline.store_audit.queue_audit import QueueFile, audit_queues
-from sandbox.store.index_cover import Stretch
 from sandbox.store.reader_index import NAME_DIGITS
-from sandbox.store.reader_listing import files_in, named_files_in, queues_in
-from sandbox.store.verify_around import around, length_of
+from sandbox.store.reader_listing import files_in, length_of, named_files_in, queues_in
+from sandbox.store.reader_lock import lock_of
+from sandbox.store_audit.around import around, queue_file_bytes
+from sandbox.store_audit.index_audit import audit_index
+from sandbox.store_audit.index_cover import Stretch
+from sandbox.store_audit.log_audit import Place, audit_log
+from sandbox.store_audit.lost_ranges import Lost
+from sandbox.store_audit.piece_results import Part
+from sandbox.store_audit.queue_audit import QueueFile, audit_queues
+from sandbox.store_audit.uncovered_keys import audit_cover, logs_of, stretches_of
+from sandbox.store_columns.packing import packed
+from sandbox.store_columns.queue_positions import Log
 
 PIECE_BYTES = 64 * 1024 * 1024  # of log files; smaller files share a piece
 QUEUE_PIECE_BYTES = 8 * 1024 * 1024  # 400,000 units, each of which reads the log
@@ -81,9 +82,10 @@ def _place(name: str, root: Path, delay_levels_ms: tuple[int, ...] | None, index
     files, _ = files_in(root / "commitlog")
     size = length_of(files)
     logs = tuple(Log(file.path, file.start, min(file.end, file.start + size)) for file in files)
-    is_open = (root / "abort").exists()
-    findings = tuple(map(found_of, around(root, is_open=is_open)))
-    return Place(name, root, logs, is_open, delay_levels_ms, index_slots, findings)
+    is_open = (root / "abort").exists() or bool(lock_of(root).holder)
+    findings = tuple(around(root, is_open=is_open, index_slots=index_slots))
+    size = queue_file_bytes(file.end - file.start for file in _queue_files(root))
+    return Place(name, root, logs, is_open, delay_levels_ms, index_slots, findings, size)
 
 
 def log_pieces(places: Sequence[Place]) -> list[LogPiece]:

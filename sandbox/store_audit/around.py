@@ -1,12 +1,12 @@
 """Checks of names, sizes and small files of a store, made before its log is read.
 
 They find entries that do not belong to a store, files of another length than the others, an unreadable checkpoint or
-configuration.  `store_audit` makes the same checks.
+configuration.
 """
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -14,27 +14,28 @@ from struct import Struct
 
 from sandbox.kernel.loose_json import LooseJsonError
 from sandbox.message.topic_names import is_system
-from sandbox.store.findings import Finding, file_sizes_text, finding
-from sandbox.store.reader_index import NAME_DIGITS
-from sandbox.store.reader_listing import StoreFile, commonest_length, files_in, named_files_in, queues_in, small_file
+from sandbox.store.reader_files import OpenFiles
+from sandbox.store.reader_index import NAME_DIGITS, index_files
+from sandbox.store.reader_listing import StoreFile, files_in, length_of, named_files_in, queues_in, small_file
 from sandbox.store.table_files import BACKUP, TABLES, TOPICS, path_of, value_in
+from sandbox.store_audit.findings import Finding, file_sizes_text
+from sandbox.store_audit.index_cover import IndexFiles, readable
 
 CHECKPOINT_TIMES = Struct(">5q")  # RocketMQ 5 has five values, two of them log positions
 CHECKPOINT_BYTES = 4_096
 NO_FILE = b"?"  # neither times nor JSON
 CHECKPOINT_NAMES = ("the log", "a queue", "the index")
 UNIT = Struct(">qiq")  # of a queue: position, size, tags code
-INDEX_HEAD = Struct(">qqqqii")  # begin and end time, begin and end position, slots used, index count
 LAST_MS = 1 << 43  # in the year 2248: beyond any store time
 
 
-def around(root: Path, *, is_open: bool) -> Iterator[Finding]:
-    """Yield a finding for every invalid entry; `where` is a file, and the position is in it."""
+def around(root: Path, *, is_open: bool, index_slots: int | None = None) -> Iterator[Finding]:
+    """Yield a finding for every invalid entry."""
     files, odd = files_in(root / "commitlog")
     size = length_of(files)
     for file in files:
         if file.size_bytes > size:
-            yield finding(
+            yield Finding(
                 "file_sizes",
                 f"commitlog/{file.start:020}",
                 size,
@@ -49,27 +50,28 @@ def around(root: Path, *, is_open: bool) -> Iterator[Finding]:
             odd += strange
             if kind == "consumequeue":
                 queue_files += [(file, file is of_queue[-1]) for file in of_queue]
-    yield from (finding("odd_entry", _shown(root, entry.path), 0, entry.why) for entry in odd)
+    yield from (Finding("odd_entry", _shown(root, entry.path), 0, entry.why) for entry in odd)
     if is_open:
         return  # files may be in creation
     if queue_files:
         yield from _queue_sizes(root, queue_files)
     yield from _small_files(root)
     yield from _topics_without_configuration(root, queues)
-    yield from _index_order(root)
+    with OpenFiles() as opened:
+        yield from _index_order(readable(index_files(root / "index", opened, index_slots), in_use=False)[0])
 
 
-def length_of(files: Sequence[StoreFile]) -> int:
-    """Return the file length of a log."""
-    return commonest_length((file.start, file.size_bytes) for file in files)
+def queue_file_bytes(sizes: Iterable[int]) -> int:
+    """Return the commonest length of the files of queues; 0 without files."""
+    counts = Counter(sizes)
+    return max(counts, key=lambda size: (counts[size], size), default=0)
 
 
 def _queue_sizes(root: Path, files: Sequence[tuple[StoreFile, bool]]) -> Iterator[Finding]:
-    sizes = Counter(file.size_bytes for file, _ in files)
-    size = max(sizes, key=lambda size: (sizes[size], size))
+    size = queue_file_bytes(file.size_bytes for file, _ in files)
     for file, is_last in files:
         if file.size_bytes != size:
-            yield finding(
+            yield Finding(
                 "file_sizes",
                 _shown(root, file.path),
                 min(size, file.size_bytes),
@@ -83,10 +85,10 @@ def _small_files(root: Path) -> Iterator[Finding]:
     A missing one is no finding, because a new store has none.
     """
     if (data := _content(root / "checkpoint")) is not None and not _is_checkpoint(data):
-        yield finding("garbled", "checkpoint", 0, "it holds no times of messages")
+        yield Finding("garbled", "checkpoint", 0, "it holds no times of messages")
     for name in (f"{path_of(name)}{end}" for name in sorted(TABLES) for end in ("", BACKUP)):
         if (data := _content(root / name)) is not None and not _is_object(data):
-            yield finding("garbled", name, 0, "it holds no JSON object")
+            yield Finding("garbled", name, 0, "it holds no JSON object")
 
 
 def _topics_without_configuration(root: Path, queues: Sequence[tuple[str, int]]) -> Iterator[Finding]:
@@ -103,7 +105,7 @@ def _topics_without_configuration(root: Path, queues: Sequence[tuple[str, int]])
         if topic not in configured and not is_system(topic) and _has_units(root, topic, queue_id)
     )
     for topic, number in sorted(lacking.items()):
-        yield finding(
+        yield Finding(
             "no_configuration",
             path_of(TOPICS),
             0,
@@ -129,25 +131,18 @@ def _has_units(root: Path, topic: str, queue_id: int) -> bool:
     return any(size > 0 for file in files for _, size, _ in UNIT.iter_unpack(_head(file.path, UNIT.size)))
 
 
-def _index_order(root: Path) -> Iterator[Finding]:
+def _index_order(files: IndexFiles) -> Iterator[Finding]:
     """Yield findings for index files whose names have another order than their records.
 
     A broker reads index files in the order of their names.
     """
-    begins: list[tuple[int, str]] = []
-    for path, _ in named_files_in(root / "index", NAME_DIGITS)[0]:
-        head = _head(path, INDEX_HEAD.size)
-        if len(head) == INDEX_HEAD.size:
-            _, _, begin, _, _, index_count = INDEX_HEAD.unpack(head)
-            if index_count > 1:
-                begins.append((begin, Path(path).name))
-    for (begin, name), (after, later) in pairwise(begins):
-        if after < begin:
-            yield finding(
+    for (before, begins), (after, begins_after) in pairwise(sorted(files, key=lambda item: item[0].name)):
+        if begins_after.begin_physical < begins.begin_physical:
+            yield Finding(
                 "index_order",
-                f"index/{later}",
+                f"index/{after.name}",
                 0,
-                f"by its name it follows {name}, by its records it is before it: a broker reads index files "
+                f"by its name it follows {before.name}, by its records it is before it: a broker reads index files "
                 "in the order of their names, and a search by key may end too early",
             )
 
@@ -177,7 +172,7 @@ def checkpoint_ahead(root: Path, newest_ms: int) -> Iterator[Finding]:
         if time > newest_ms
     ]
     for at, name, time in ahead[:1]:
-        yield finding(
+        yield Finding(
             "checkpoint_ahead",
             "checkpoint",
             at * 8,

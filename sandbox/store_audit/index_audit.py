@@ -1,6 +1,6 @@
 """Audit of index files: entries are computed again from the log and compared with the file's (spec store-format 5).
 
-An index file covers the log from its first entry's record to its last one's.  `audit.index_cover` counts the keys
+An index file covers the log from its first entry's record to its last one's.  `uncovered_keys` counts the keys
 that no file covers.
 """
 
@@ -11,16 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sandbox.pipeline.sources.queue_positions import Longs
-from sandbox.pipeline.store_audit.chains import Chains
-from sandbox.pipeline.store_audit.index_cover import stretches_of, torn_at
-from sandbox.pipeline.store_audit.key_walk import LogKeys, keys_between
-from sandbox.pipeline.store_audit.log_audit import Place
-from sandbox.pipeline.store_audit.lost_ranges import Lost
-from sandbox.pipeline.store_audit.piece_results import Found, Notes, Part, found_of
-from sandbox.pipeline.store_audit.store_log import StoreLog
-from sandbox.store.findings import UNKNOWN_SHAPE_TEXT, seconds_text
-from sandbox.store.index_head import END_PHYSICAL_AT, Head, head_findings
 from sandbox.store.reader_files import OpenFiles
 from sandbox.store.reader_index import (
     ENTRY_BYTES,
@@ -30,6 +20,17 @@ from sandbox.store.reader_index import (
     IndexHeader,
     index_files,
 )
+from sandbox.store_audit.chains import Chains
+from sandbox.store_audit.findings import Finding, seconds_text
+from sandbox.store_audit.index_cover import NOT_INDEXED, edges_to_unread, readable
+from sandbox.store_audit.index_head import END_PHYSICAL_AT, Head, head_findings
+from sandbox.store_audit.log_audit import Place
+from sandbox.store_audit.lost_ranges import Lost
+from sandbox.store_audit.piece_results import Notes, Part
+from sandbox.store_audit.uncovered_keys import stretches_of, torn_at
+from sandbox.store_columns.key_walk import LogKeys, keys_between
+from sandbox.store_columns.queue_positions import Longs
+from sandbox.store_columns.store_log import StoreLog
 
 ENTRY = np.dtype([("hash", ">i4"), ("physical", ">i8"), ("seconds", ">i4"), ("previous", ">i4")])
 AHEAD = 4_096  # entries read beyond those expected
@@ -49,29 +50,21 @@ def audit_index(store: Place, names: Sequence[str], lost: Lost) -> Part:
     """Audit the index files with these names and return the findings and counts."""
     notes, log, into = Notes(), StoreLog(store.root, store.logs), dict[int, tuple[int, int]]()
     with OpenFiles() as opened:
-        every = index_files(store.root / "index", opened, store.index_slots)
-        miscounted = {file.name for file in every if not store.open and file.is_miscounted()}
-        for file in every:
-            if file.name in names and not store.open and (fault := file.header_fault()) is not None:
-                notes.add(Found(fault.code, fault.where, fault.position, fault.text))
-        filled = [
-            (file, header) for file in every if (header := file.header()).index_count > 1 or file.name in miscounted
-        ]
-        files = sorted(filled, key=lambda item: item[1].begin_physical)  # names go back when a clock does
+        files, faults = readable(index_files(store.root / "index", opened, store.index_slots), in_use=store.open)
+        for fault in (faults[name] for name in names if name in faults):
+            if store.open:
+                notes.counts["index_files_unread"] += 1  # it is being created or written
+            else:
+                notes.add(fault)
         stretches = stretches_of(store)
         for number, (file, header) in enumerate(files):
-            if file.name not in names or file.name in miscounted:
-                continue
-            if file.slots > 1 or store.index_slots:
+            if file.name in names:
                 beside = frozenset(
                     edge for i in (number - 1, number + 1) if 0 <= i < len(files) for edge in _edges(*files[i])
                 )
                 torn = torn_at(log, stretches, header.begin_physical, header.end_physical)
+                torn |= edges_to_unread(files, number, faults.keys())
                 _IndexAudit(store, notes, log, file, header, lost, into, beside, torn).run()
-            elif store.open:
-                notes.counts["index_files_unread"] += 1  # a file with hardly any entries, in use
-            else:
-                notes.add(Found("unknown_shape", f"index/{file.name}", 0, UNKNOWN_SHAPE_TEXT))
     return notes.part(store.name, into=into)
 
 
@@ -254,12 +247,18 @@ class _IndexAudit:
                     f"{self._said(number)}, but the record at {missing.physical} "
                     f"has a key with the hash {missing.hash} and no entry",
                 )
-            elif not self._place.open or missing.physical < self._header.end_physical:  # otherwise incomplete
+            elif self._place.open and missing.physical >= self._header.end_physical:
+                self._notes.counts[NOT_INDEXED] += 1
+            else:
                 unpaired.append(missing)
         self._say_missing(unpaired)
         left = np.array([number for number in self._strange if number not in instead], np.int64)
-        if len(left):
-            self._settle(left, np.concatenate([self._entries(number, number + 1) for number in left.tolist()]))
+        while len(left):
+            near = left[: np.searchsorted(left, left[0] + CHUNK)]
+            entries = self._entries(int(near[0]), int(near[-1]) + 1)
+            inside = near[near - near[0] < len(entries)]
+            self._settle(inside, entries[inside - near[0]])
+            left = left[len(near) :]
         for start in range(0, len(rest), CHUNK):
             numbers = rest[start : start + CHUNK]
             entries = self._entries(int(numbers[0]), int(numbers[-1]) + 1)
@@ -295,7 +294,7 @@ class _IndexAudit:
             places.setdefault(missing.after, []).append(missing)
         for after, gone in places.items():
             self._notes.add(
-                Found(
+                Finding(
                     "missing_entry",
                     self._path,
                     self._file.entry_position(after + 1),
@@ -305,20 +304,21 @@ class _IndexAudit:
                     else f"no entry for the key with the hash {gone[0].hash} of the record at "
                     f"{gone[0].physical}, behind entry {after}",
                     items=len(gone),
+                    records=(gone[0].physical, gone[-1].physical),
                 )
             )
 
     def _check_header(self, begin: int, end: int) -> None:
         head = Head(begin, self._begin_ms, end, self._last[1] if self._last[0] == end else None)
         for finding in head_findings(self._file.name, self._header, head, in_use=self._place.open):
-            self._notes.add(found_of(finding))
+            self._notes.add(finding)
 
     def _said(self, number: int) -> str:
         [entry] = self._entries(number, number + 1).tolist()
         return f"it has the hash {entry[0]} and points to {entry[1]}"
 
     def _add(self, kind: str, number: int, text: str) -> None:
-        self._notes.add(Found(kind, self._path, self._file.entry_position(number), f"entry {number}: {text}"))
+        self._notes.add(Finding(kind, self._path, self._file.entry_position(number), f"entry {number}: {text}"))
 
 
 assert ENTRY.itemsize == ENTRY_BYTES

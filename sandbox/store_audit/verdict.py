@@ -2,30 +2,49 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-from sandbox.pipeline.store_audit.index_cover import stretches_of
-from sandbox.pipeline.store_audit.log_audit import Place
-from sandbox.pipeline.store_audit.lost_ranges import FOREVER, Lost
-from sandbox.pipeline.store_audit.piece_results import Found, Part, found_of
-from sandbox.pipeline.store_audit.store_log import Stopped, StoreLog
-from sandbox.store.findings import ERROR, LOG_ENDS, MAX_FINDINGS, file_sizes_text, stop_of_log, torn_tail_text
-from sandbox.store.index_cover import NO_KEYS, Keys
-from sandbox.store.verify_around import checkpoint_ahead
+from sandbox.store.reader_listing import queues_in
+from sandbox.store_audit.around import checkpoint_ahead
+from sandbox.store_audit.findings import (
+    ERROR,
+    LOG_ENDS,
+    MAX_FINDINGS,
+    Finding,
+    file_sizes_text,
+    stop_of_log,
+    torn_tail_text,
+)
+from sandbox.store_audit.index_cover import NO_KEYS, NOT_INDEXED, Keys, Stretch
+from sandbox.store_audit.log_audit import TIME_GOES_BACK, Place
+from sandbox.store_audit.lost_ranges import FOREVER, Lost
+from sandbox.store_audit.piece_results import Part
+from sandbox.store_audit.uncovered_keys import stretches_of
+from sandbox.store_columns.store_log import Stopped, StoreLog
+
+NORMAL_STATES = {
+    "not_dispatched": "queue units are not written yet",
+    NOT_INDEXED: "keys have no index entry yet, or the index is off",
+    "before_queue": "records are of deleted queue files, or of a deleted topic of the same name",
+    "without_queue": "records are of queues without files",
+    "index_entries_of_lost_records": "index entries lead to records that were lost in a crash",
+    "index_files_unread": "index files are being written and were not read",
+    TIME_GOES_BACK: "records are older than the record before: a clock was set back",
+}
+"""Counts of states that are no damage, with the words that follow the number."""
 
 CHECKED = (
     "records",
     "record_bytes",
     "bodies",
+    "blanks",
     "units",
+    "queues",
     "queue_units",
     "index_entries",
     "not_for_queues",
-    "not_dispatched",
-    "before_queue",
-    "without_queue",
-    "index_entries_of_lost_records",
-    "index_files_unread",
+    *NORMAL_STATES,
     "log_start",
     "log_end",
     "omitted",
@@ -39,12 +58,12 @@ class Verdict(NamedTuple):
     """The verdict on one store: its findings, and counts of the items checked."""
 
     store: str
-    findings: list[Found]
+    findings: list[Finding]
     checked: dict[str, int]
 
     @property
     def sound(self) -> bool:
-        """True if the audit is complete and found no error; warnings do not count, as in `mqstore verify`."""
+        """True if the audit is complete and has no error; warnings do not count."""
         return not self.checked["omitted"] and not any(finding.severity == ERROR for finding in self.findings)
 
 
@@ -91,36 +110,59 @@ def verdict_of(store: Place, first: Iterable[Part], second: Iterable[Part]) -> V
             before = into.get(begin, (0, 0))
             into[begin] = before[0] + units, before[1] + entries
     collected = [*_of_log(store, first, into), *(finding for part in (*first, *second) for finding in part.found)]
-    collected += _uncovered(store, second)
+    uncovered = _uncovered(second)
+    counts[NOT_INDEXED] += sum(keys.number for stretch, keys in uncovered.items() if stretch.kind == NOT_INDEXED)
+    still = {(stretch.kind, stretch.begin) for stretch in stretches_of(store)} if uncovered else set()
+    collected += [
+        stretch.finding(keys)
+        for stretch, keys in uncovered.items()
+        if stretch.kind != NOT_INDEXED and (stretch.kind, stretch.begin) in still
+    ]
     if not store.open and not any(
         finding.kind in LOG_ENDS and finding.file.startswith("commitlog") for finding in collected
     ):
-        collected += map(found_of, checkpoint_ahead(store.root, counts["newest_ms"]))
-    lacking = {finding.file for finding in collected if finding.kind == "missing_unit"}
-    collected += [finding for finding in store.around if finding.kind != "file_sizes" or finding.file not in lacking]
-    findings = sorted(joined(collected), key=lambda finding: (finding.file, finding.position))
+        collected += checkpoint_ahead(store.root, counts["newest_ms"])
+    findings = sorted(
+        _with_sizes(joined(collected), store.around), key=lambda finding: (finding.file, finding.position)
+    )
     counts["omitted"] = sum(part.omitted for part in (*first, *second)) + max(0, len(findings) - MAX_FINDINGS)
+    counts[TIME_GOES_BACK] += _times_back(first)
+    counts["queues"] = len(queues_in(store.root)[0])
     counts["log_start"] = StoreLog(store.root, store.logs).start
     return Verdict(store.name, findings[:MAX_FINDINGS], {name: counts[name] for name in CHECKED})
 
 
-def _uncovered(store: Place, parts: Iterable[Part]) -> Iterator[Found]:
-    """Yield a finding for each stretch of the log that has keys and no index file."""
-    keys: dict[int, Keys] = {}
+def _with_sizes(findings: Iterable[Finding], around: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield all findings; the length of a file and the units that are missing in it are one."""
+    sizes = {finding.file: finding for finding in around if finding.kind == "file_sizes"}
+    for finding in findings:
+        size = sizes.pop(finding.file, None) if finding.kind == "missing_unit" else None
+        yield finding if size is None else finding._replace(says=f"{finding.says}; {size.says}")
+    yield from sizes.values()
+    yield from (finding for finding in around if finding.kind != "file_sizes")
+
+
+def _uncovered(parts: Iterable[Part]) -> dict[Stretch, Keys]:
+    """Return the keys of each stretch of the log that no index file covered when the audit was divided."""
+    keys: dict[Stretch, Keys] = {}
     for part in parts:
-        for begin, some in part.uncovered.items():
-            keys[begin] = keys.get(begin, NO_KEYS) + some
-    for stretch in stretches_of(store) if keys else ():
-        if stretch.begin in keys:
-            yield found_of(stretch.finding(keys[stretch.begin]))._replace(items=keys[stretch.begin].number)
+        for stretch, some in part.uncovered.items():
+            keys[stretch] = keys.get(stretch, NO_KEYS) + some
+    return keys
 
 
-def joined(findings: Iterable[Found]) -> list[Found]:
+def _times_back(parts: Iterable[Part]) -> int:
+    """Return the number of log pieces whose first record is older than the last one of the piece before."""
+    times = sorted(part.times for part in parts if part.times is not None)
+    return sum(later.first_ms < before.last_ms for before, later in pairwise(times))
+
+
+def joined(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings with those of adjacent units of one kind joined, across pieces of work.
 
     Missing units of a queue are joined across files, other kinds within one file.
     """
-    runs: list[Found] = []
+    runs: list[Finding] = []
     for finding in sorted(findings, key=_by_queue):
         last = runs[-1] if runs else None
         if last is not None and _goes_on(last, finding):
@@ -142,7 +184,7 @@ def joined(findings: Iterable[Found]) -> list[Found]:
     ]
 
 
-def _goes_on(last: Found, finding: Found) -> bool:
+def _goes_on(last: Finding, finding: Finding) -> bool:
     """Return True if `finding` concerns the unit that follows those of `last`."""
     if finding.kind not in OF_UNITS or finding.queue_offset is None or last.queue_offset is None:
         return False
@@ -155,14 +197,14 @@ def _goes_on(last: Found, finding: Found) -> bool:
     )
 
 
-def _by_queue(finding: Found) -> tuple[str, str, int, int]:
+def _by_queue(finding: Finding) -> tuple[str, str, int, int]:
     return finding.kind, finding.topic or "", finding.queue_id or 0, finding.queue_offset or 0
 
 
-def _of_log(store: Place, parts: Sequence[Part], into: dict[int, tuple[int, int]]) -> list[Found]:
+def _of_log(store: Place, parts: Sequence[Part], into: dict[int, tuple[int, int]]) -> list[Finding]:
     stops, torn = _ends(parts)
     log = StoreLog(store.root, store.logs)
-    findings: list[Found] = []
+    findings: list[Finding] = []
     beyond = _beyond(store, stops)
     short = {segment.start: segment for segment in store.logs if segment.end - segment.start < log.file_bytes}
     for stop in stops:
@@ -180,20 +222,20 @@ def _of_log(store: Place, parts: Sequence[Part], into: dict[int, tuple[int, int]
         kind, text = ending
         text += _leading(into, stop.position)
         text += f"; the file has {cut.end - cut.start} bytes instead of {log.file_bytes}" if cut is not None else ""
-        findings.append(Found(kind, f"commitlog/{start:020}", stop.position - start, text))
+        findings.append(Finding(kind, f"commitlog/{start:020}", stop.position - start, text))
     for before, after in _gaps(store):
         if not any(stop.position <= before < (stop.resume or 0) for stop in stops):
             findings.append(
-                Found("gap", f"commitlog/{before:020}", 0, f"the next file begins at {after}{_leading(into, before)}")
+                Finding("gap", f"commitlog/{before:020}", 0, f"the next file begins at {after}{_leading(into, before)}")
             )
     findings += [
-        Found("torn_tail", f"commitlog/{stop.position:020}", 0, torn_tail_text(stop.why))
+        Finding("torn_tail", f"commitlog/{stop.position:020}", 0, torn_tail_text(stop.why))
         for stop in _rubbish_behind(store, parts)
     ]
     if beyond is not None and (leading := _leading(into, beyond)):
-        findings.append(Found("gap", f"commitlog/{beyond:020}", 0, f"the log ends here{leading}"))
+        findings.append(Finding("gap", f"commitlog/{beyond:020}", 0, f"the log ends here{leading}"))
     findings += [
-        Found(
+        Finding(
             "file_sizes",
             f"commitlog/{start:020}",
             segment.end - segment.start,

@@ -7,11 +7,11 @@ import numpy as np
 
 from sandbox.message.string_hash import java_hash
 from sandbox.message.sys_flag import TRANSACTION_MASK, TRANSACTION_ROLLBACK
-from sandbox.pipeline.sources.queue_positions import Longs
-from sandbox.pipeline.store_audit.log_columns import LogFile, Records
-from sandbox.pipeline.store_audit.property_texts import Texts
-from sandbox.pipeline.store_audit.store_log import Stopped, StoreLog
-from sandbox.pipeline.store_audit.topics import topics_in
+from sandbox.store_columns.log_columns import LogFile, Records
+from sandbox.store_columns.property_texts import Texts
+from sandbox.store_columns.queue_positions import Longs
+from sandbox.store_columns.store_log import Stopped, StoreLog
+from sandbox.store_columns.topics import named, topics_in
 
 _UNSIGNED = 0xFFFF_FFFF
 
@@ -44,6 +44,8 @@ def _keys_of(file: LogFile, records: Records) -> LogKeys:
     end = int(file.log.start + records.at[-1] + records.size[-1]) if len(records) else 0
     records = records.part((records.sys_flag & TRANSACTION_MASK) != TRANSACTION_ROLLBACK)
     topics, topic_of = topics_in(file, records)
+    is_named = named(topics, topic_of)
+    records, topic_of = records.part(is_named), topic_of[is_named]
     heads = np.array([java_hash(f"{topic}#") & _UNSIGNED for topic in topics], np.uint32)
     keys = Texts(file.texts(records)).keys(heads[topic_of] if len(records) else np.zeros(0, np.uint32))
     return LogKeys(end, keys.hash, file.log.start + records.at[keys.row], records.store_ms[keys.row])
