@@ -44,6 +44,7 @@ OF_A_SESSION = (
 SERVER_READY_S = 15.0
 DRIVER_MEMORY = "2g"
 LOCAL = "local[*]"
+ROOT = Path(__file__).parents[2]
 
 
 def open_session(*, master: str | None = None, remote: str | None = None, **more: str) -> SparkSession:
@@ -67,9 +68,9 @@ def open_session(*, master: str | None = None, remote: str | None = None, **more
         for key in OF_A_SESSION:
             session.conf.set(key, SETTINGS[key])
     _ship(session, packed(directory))
-    session.dataSource.register(StoreSource)
-    session.dataSource.register(JournalSource)
-    session.dataSource.register(RocketMQ)
+    for source in (StoreSource, JournalSource, RocketMQ):
+        if not is_known(session, source.name()):
+            session.dataSource.register(source)
     return session
 
 
@@ -84,6 +85,23 @@ def set_programs(environment: MutableMapping[str, str], master: str, beside: Pat
         environment.setdefault("PYSPARK_PYTHON", sys.executable)
     if "JAVA_HOME" not in environment:
         environment["JAVA_HOME"] = java_home(environment, beside)
+
+
+def is_known(session: Any, name: str) -> bool:
+    """Return True if Spark has found the format by itself, in the wheel that this code is from.
+
+    Registering it again would log a warning.  On a cluster it is registered, as executors may have only the shipped
+    code.
+    """
+    if not (ROOT / "pyspark_rocketmq").is_dir() or not is_in_one_process(session):
+        return False
+    return bool(session._jsparkSession.sessionState().dataSourceManager().dataSourceExists(name))
+
+
+def is_in_one_process(session: Any) -> bool:
+    """Return True if the driver is also the only executor; False for a Connect server, which does not report it."""
+    context = getattr(session, "_sc", None)
+    return context is not None and re.match(r"local(\[|$)", context.master) is not None
 
 
 def addresses(environment: Mapping[str, str]) -> dict[str, str]:
@@ -101,7 +119,7 @@ def keep_in_files(session: Any, directory: Path) -> None:
     context = getattr(session, "_sc", None)
     if context is None:
         session.conf.set(KEPT_IN, str(directory))
-    elif not re.match(r"local(\[|$)", context.master):
+    elif not is_in_one_process(session):
         context.setCheckpointDir(str(directory))
 
 
