@@ -1,6 +1,7 @@
 """The code blocks of the pages about the pipeline, run as they are written from wheels in empty environments."""
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -25,12 +26,12 @@ NOT_RUN = {
     "pip install ./script/spark_wheel": "the fixture installs it, from the wheel of that directory",
     "OUT/manifest.json": "the layout of a result, not code",
     "spark.sql.catalog.queueviz ": "settings of another version of Spark, whose jars are not here",
-    f"{COMMAND}pipeline lag_history --sandbox payments-1 --follow": "runs until Ctrl-C; test_lag_history_killed.py runs it",
+    f"{COMMAND}pipeline lag_history --sandbox payments-1 --follow": "runs until Ctrl-C",
     f"{COMMAND}pipeline grading --course": "needs a course with students; test_course_grading.py grades one",
     f"{COMMAND}pipeline class_analytics --course": "needs the same course",
 }
 SMALLER = {"--students 30 --minutes 20": "--students 2 --minutes 1"}  # as written it takes minutes
-QUICK = ["flights.md", "pipeline-sql.md"]  # pages with commands; the others are wide
+QUICK = ["flights.md"]  # pages with commands; the others are wide
 COMMANDS = {page: [b for b in blocks() if b.page == page and b.language and not b.needs_spark] for page in PAGES}
 
 
@@ -104,9 +105,9 @@ def test_programs_run_where_only_the_sources_are_installed(directory: Path, queu
         cwd=directory,
         input=json.dumps(steps),
         env={
-            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "PATH": f"{programs}:{os.defpath}",
             "SPARK_LOCAL_IP": "127.0.0.1",
-            "PYSPARK_PYTHON": f"{programs}/python",
+            "SPARK_SUBMIT_OPTS": os.environ["SPARK_SUBMIT_OPTS"],
         },
         capture_output=True,
         text=True,
