@@ -7,11 +7,14 @@ those of the next, as in a notebook.
 import ast
 import importlib.util
 import json
+import pkgutil
 import sys
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import StreamingQuery
+
+import sandbox.pipeline
 
 
 def main() -> None:
@@ -27,6 +30,8 @@ def main() -> None:
         except Exception as error:
             sys.exit(f"{name}: {error}")
     assert importlib.util.find_spec("django") is None
+    for module in pkgutil.walk_packages(sandbox.pipeline.__path__, "sandbox.pipeline."):
+        importlib.import_module(module.name)  # the wheel has all packages that it imports
 
 
 def run(name: str, text: str, names: dict[str, Any]) -> None:
