@@ -6,6 +6,7 @@ Standard input: JSON [[name, [argument, …] or text of a program], …].  Stand
 import io
 import json
 import os
+import shutil
 import sys
 import tempfile
 from contextlib import redirect_stdout
@@ -49,6 +50,8 @@ def main() -> None:
                 if isinstance(step, str):
                     exec(compile(step, name, "exec"), names)
                 else:
+                    if "--out" in step:  # the example of each command is its first
+                        shutil.rmtree(step[step.index("--out") + 1], ignore_errors=True)
                     execute_from_command_line(["queueviz", *step])
             print(json.dumps({"name": name, "output": output.getvalue()}), flush=True)
         for child in started:

@@ -60,9 +60,9 @@ def queueviz(directory: Path) -> Path:
     programs = installed(ROOT, directory / "queueviz", "iceberg")
     feed = [programs / "queueviz", "feed", "flights", "--limit", "200", "--store"]
     subprocess.run([*feed, "DIR"], cwd=directory, env=environment(directory / "home"), check=True, capture_output=True)
-    lesson = ["--students", "1", "--minutes", "1", "--out", "lesson"]
+    lesson = ["--students", "1", "--minutes", "1", "--out", "CLASS"]
     subprocess.run([programs / "queueviz", "simulate_class", *lesson], cwd=directory, check=True, capture_output=True)
-    [student] = [path for path in (directory / "lesson").iterdir() if path.is_dir()]
+    [student] = [path for path in (directory / "CLASS").iterdir() if path.is_dir()]
     for parent in (directory / "home" / "sandboxes", directory / "srv" / "sandboxes"):
         shutil.copytree(student, parent / "payments-1")
     for name in ("store", "store-b"):
@@ -133,7 +133,6 @@ def test_commands_of_a_page_run_from_the_wheel(
 ) -> None:
     needs_cluster = any("9876" in block.text for block in COMMANDS[page])
     cluster = request.getfixturevalue("cluster") if needs_cluster else ""
-    shutil.rmtree(directory / "OUT", ignore_errors=True)
     steps = list(steps_of(COMMANDS[page], directory, cluster))
     done = subprocess.run(
         [queueviz, PROGRAMS / "doc_commands.py"],
