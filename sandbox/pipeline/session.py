@@ -83,7 +83,7 @@ def set_programs(environment: MutableMapping[str, str], master: str, beside: Pat
     environment.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if master.startswith("local"):
         environment.setdefault("PYSPARK_PYTHON", sys.executable)
-    if "JAVA_HOME" not in environment:
+    if not environment.get("JAVA_HOME"):
         environment["JAVA_HOME"] = java_home(environment, beside)
 
 
