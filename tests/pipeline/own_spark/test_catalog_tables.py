@@ -48,7 +48,8 @@ def test_a_table_of_a_store_is_read_with_its_options_and_not_written(spark: Stre
     assert sql(spark, f"CREATE TABLE both USING `rocketmq-store` OPTIONS (stores '{stores}') COMMENT 'c'") == []
     assert sql(spark, "SELECT store, count(*) FROM both GROUP BY store ORDER BY store") == [["x", "3"], ["y", "2"]]
     assert sql(spark, f"CREATE TEMPORARY VIEW v USING `rocketmq-store` OPTIONS ({options})") == []
-    assert sql(spark, "SELECT count(*) FROM v") == [["3"]]
+    assert sql(spark, "DROP TABLE s") == sql(spark, "DROP TABLE both") == []
+    assert sql(spark, "SELECT count(*) FROM v") == [["3"]], "dropping a table deletes no store"
     assert sql(spark, f"CREATE TABLE typo USING `rocketmq-store` OPTIONS (path '{root}', colums 'topic')").startswith(
         "No option colums. Did you mean columns? Options are: path, stores"
     )

@@ -13,7 +13,7 @@ import pytest
 
 from tests.pipeline.broker_process import broker_with
 from tests.pipeline.own_spark.doc_blocks import COMMAND, PAGES, Block, blocks
-from tests.server.installed import SPARK_WHEEL, installed
+from tests.server.installed import SPARK_WHEEL, installed, run
 from tests.server.server import ROOT, environment
 
 pytestmark = pytest.mark.pipeline
@@ -31,7 +31,6 @@ NOT_RUN = {
     f"{COMMAND}pipeline class_analytics --course": "needs the same course",
 }
 SMALLER = {"--students 30 --minutes 20": "--students 2 --minutes 1"}  # as written it takes minutes
-QUICK = ["flights.md"]  # pages with commands; the others are wide
 COMMANDS = {page: [b for b in blocks() if b.page == page and b.language and not b.needs_spark] for page in PAGES}
 
 
@@ -58,10 +57,8 @@ def queueviz(directory: Path) -> Path:
     """The Python of an environment with the wheel `queueviz`, after the command that fills the stores of the pages."""
     (directory / "queueviz").mkdir()
     programs = installed(ROOT, directory / "queueviz", "iceberg")
-    feed = [programs / "queueviz", "feed", "flights", "--limit", "200", "--store"]
-    subprocess.run([*feed, "DIR"], cwd=directory, env=environment(directory / "home"), check=True, capture_output=True)
-    lesson = ["--students", "1", "--minutes", "1", "--out", "CLASS"]
-    subprocess.run([programs / "queueviz", "simulate_class", *lesson], cwd=directory, check=True, capture_output=True)
+    run(programs / "queueviz", "feed", "flights", "--limit", "200", "--store", "DIR", cwd=directory)
+    run(programs / "queueviz", "simulate_class", "--students", "1", "--minutes", "1", "--out", "CLASS", cwd=directory)
     [student] = [path for path in (directory / "CLASS").iterdir() if path.is_dir()]
     for parent in (directory / "home" / "sandboxes", directory / "srv" / "sandboxes"):
         shutil.copytree(student, parent / "payments-1")
@@ -76,9 +73,8 @@ def here(text: str, directory: Path, cluster: str = "") -> str:
     for old, new in SMALLER.items():
         text = text.replace(old, new)
     text = text.replace("/srv/", f"{directory}/srv/").replace("127.0.0.1:9876", cluster or "127.0.0.1:9876")
-    sealed = directory / "home" / "pipeline" / "seal" / "payments-1" / "files"
-    [catalog] = list(sealed.glob("*/iceberg/catalog.db"))[:1] or [sealed / "broker-a" / "iceberg" / "catalog.db"]
-    text = text.replace("/path/of/iceberg/catalog.db", str(catalog))
+    sealed = directory / "home" / "pipeline" / "seal" / "payments-1" / "files" / "broker-a"
+    text = text.replace("/path/of/iceberg/", f"{sealed}/iceberg/")
     return text.replace("/path/OUT", f"{directory}/OUT")
 
 
@@ -120,13 +116,9 @@ def test_programs_run_where_only_the_sources_are_installed(directory: Path, queu
     assert re.findall(r"^## (.+)$", done.stdout, re.MULTILINE) == [name for name, _, _ in steps]
 
 
+@pytest.mark.wide
 @pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page, marks=() if page in QUICK else pytest.mark.wide)
-        for page in PAGES
-        if any(is_run(line) for block in COMMANDS[page] for line in block.commands)
-    ],
+    "page", [page for page in PAGES if any(is_run(line) for block in COMMANDS[page] for line in block.commands)]
 )
 def test_commands_of_a_page_run_from_the_wheel(
     page: str, directory: Path, queueviz: Path, request: pytest.FixtureRequest
