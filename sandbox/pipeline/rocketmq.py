@@ -3,38 +3,40 @@
 Spark registers one class for a name, so both are here.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
-from pyspark.sql.datasource import DataSource
+import pyarrow as pa
 
 from sandbox.pipeline.sinks.rocketmq import BatchWriter, StreamWriter, batch_writer, target_of
+from sandbox.pipeline.sources.catalog_source import CatalogSource
 from sandbox.pipeline.sources.cluster import ClusterReader
 from sandbox.pipeline.sources.cluster_options import asked_of, schema_of, stream_of
 from sandbox.pipeline.sources.cluster_stream import ClusterStreamReader
-from sandbox.pipeline.sources.portable_source import reduced
+from sandbox.pipeline.sources.store_options import ddl_of
 
 
-class RocketMQ(DataSource):
+class RocketMQ(CatalogSource):
     """Spark's data source named `rocketmq`."""
 
     @classmethod
     def name(cls) -> str:
         return "rocketmq"
 
-    def schema(self) -> str:
-        return schema_of(self.options)
+    def columns(self, options: Mapping[str, str]) -> pa.Schema:
+        return schema_of(options)
+
+    def ddl(self, columns: pa.Schema) -> str:
+        return ddl_of(columns)
 
     def reader(self, schema: Any) -> ClusterReader:
-        return ClusterReader(asked_of(self.options, schema))
+        return ClusterReader(asked_of(self.options_with(schema), schema))
 
     def streamReader(self, schema: Any) -> ClusterStreamReader:
-        return ClusterStreamReader(stream_of(self.options, schema))
+        return ClusterStreamReader(stream_of(self.options_with(schema), schema))
 
     def writer(self, schema: Any, overwrite: bool) -> BatchWriter:
-        return batch_writer(self.options, schema, overwrite=overwrite)
+        return batch_writer(self.options_with(schema), schema, overwrite=overwrite)
 
     def streamWriter(self, schema: Any, overwrite: bool) -> StreamWriter:
-        return StreamWriter(target_of(self.options, schema, overwrite=overwrite))
-
-    def __reduce__(self) -> Any:
-        return reduced(self)
+        return StreamWriter(target_of(self.options_with(schema), schema, overwrite=overwrite))

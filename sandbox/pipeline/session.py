@@ -4,9 +4,10 @@ import atexit
 import os
 import re
 import shutil
+import sys
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from pyspark.sql import SparkSession
 from sandbox.pipeline.rocketmq import RocketMQ
 from sandbox.pipeline.sources.journal import JournalSource
 from sandbox.pipeline.sources.store import StoreSource
+from sandbox.pipeline.spark.java import java_home
 from sandbox.pipeline.spark.master_address import KEPT_IN, NoSpark
 
 CHECKPOINTING = "org.apache.spark.sql.execution.streaming.checkpointing"
@@ -42,18 +44,22 @@ OF_A_SESSION = (
 SERVER_READY_S = 15.0
 DRIVER_MEMORY = "2g"
 LOCAL = "local[*]"
+ROOT = Path(__file__).parents[2]
 
 
 def open_session(*, master: str | None = None, remote: str | None = None, **more: str) -> SparkSession:
     """Open a session: `local[*]` by default, a cluster by `master`, or a Connect server by `remote`.
 
-    A Connect server has its own settings.  `more`: further settings of a local session or cluster.
+    A Connect server has its own settings.  `more`: further settings of a local session or cluster.  Raises NoJava.
     """
+    directory = Path(tempfile.mkdtemp(prefix="queueviz-code-"))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)  # executors load it with their first task
     builder: Any = SparkSession.builder.appName("QueueViz")
     if remote is not None:
         wait_for_server(remote)
         builder = builder.remote(remote)
     else:
+        set_programs(os.environ, master or LOCAL, directory)
         builder = builder.master(master or LOCAL).config("spark.driver.memory", DRIVER_MEMORY)
         for key, value in {**SETTINGS, **addresses(os.environ), **more}.items():
             builder = builder.config(key, value)
@@ -61,13 +67,41 @@ def open_session(*, master: str | None = None, remote: str | None = None, **more
     if remote is not None:
         for key in OF_A_SESSION:
             session.conf.set(key, SETTINGS[key])
-    directory = Path(tempfile.mkdtemp(prefix="queueviz-code-"))
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)  # executors load it with their first task
     _ship(session, packed(directory))
-    session.dataSource.register(StoreSource)
-    session.dataSource.register(JournalSource)
-    session.dataSource.register(RocketMQ)
+    for source in (StoreSource, JournalSource, RocketMQ):
+        if not is_known(session, source.name()):
+            session.dataSource.register(source)
     return session
+
+
+def set_programs(environment: MutableMapping[str, str], master: str, beside: Path) -> None:
+    """Set the Java and the Python of Spark where the user has not.  Raises NoJava.
+
+    Without it, workers are `python3` of the path.  Executors on other machines keep theirs.  `beside`: a directory of
+    ours for the wrapper of the Java from PyPI.
+    """
+    environment.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if master.startswith("local"):
+        environment.setdefault("PYSPARK_PYTHON", sys.executable)
+    if not environment.get("JAVA_HOME"):
+        environment["JAVA_HOME"] = java_home(environment, beside)
+
+
+def is_known(session: Any, name: str) -> bool:
+    """Return True if Spark has found the format by itself, in the wheel that this code is from.
+
+    Registering it again would log a warning.  On a cluster it is registered, as executors may have only the shipped
+    code.
+    """
+    if not (ROOT / "pyspark_rocketmq").is_dir() or not is_in_one_process(session):
+        return False
+    return bool(session._jsparkSession.sessionState().dataSourceManager().dataSourceExists(name))
+
+
+def is_in_one_process(session: Any) -> bool:
+    """Return True if the driver is also the only executor; False for a Connect server, which does not report it."""
+    context = getattr(session, "_sc", None)
+    return context is not None and re.match(r"local(\[|$)", context.master) is not None
 
 
 def addresses(environment: Mapping[str, str]) -> dict[str, str]:
@@ -85,7 +119,7 @@ def keep_in_files(session: Any, directory: Path) -> None:
     context = getattr(session, "_sc", None)
     if context is None:
         session.conf.set(KEPT_IN, str(directory))
-    elif not re.match(r"local(\[|$)", context.master):
+    elif not is_in_one_process(session):
         context.setCheckpointDir(str(directory))
 
 

@@ -117,6 +117,7 @@ SCOPES: tuple[tuple[str, Callable[[str], Lines]], ...] = (  # product: Python wh
     ("static/queueviz/**/*.css", parts(r"/\*.*?\*/")),
     ("queueviz/locale/*/LC_MESSAGES/django.po", parts(r'^msgid "[^\n]*"$')),
     ("script/[!.]*[!y]", parts(rf"(?:^|\s)#[^\n]*|{STRING}")),
+    ("script/*/*.toml", parts(rf"(?:^|\s)#[^\n]*|{STRING}")),
     ("docs/**/*.md", markdown),
     ("README.md", markdown),
 )
@@ -150,7 +151,7 @@ def found(text: str, read: Callable[[str], Iterable[tuple[int, str]]], allowed: 
 def found_by_file() -> dict[str, list[str]]:
     rows = {}
     for glob, read in SCOPES:
-        for path in sorted(ROOT.glob(glob)):
+        for path in filter(Path.is_file, sorted(ROOT.glob(glob))):
             name = path.relative_to(ROOT).as_posix()
             allowed = set[str]().union(*(words for place, words in TERMS.items() if name.startswith(place)))
             rows[name] = found(path.read_text("utf-8"), read, allowed)

@@ -3,8 +3,9 @@
 An order is a line of JSON: `how`, `format`, the options of the source, and `at`, a directory below HOME for what a
 stream keeps and for its rows as Parquet.  `how`: `once` reads a table; `again` writes it to the topic `to`, too;
 `follow` starts a stream that has no end, and reports nothing; `now` streams to the end there is, and reports its rows;
-`counts` counts all rows, those of `where`, all again; `narrowed` reports by what `query` narrows `messages`;
-`here` reports the number of rows and the schema that a small run reads in this process, and whether Spark's are equal.
+`counts` counts all rows, those of `where`, all again; `narrowed` reports by what `query` narrows `messages`; `load`
+counts the rows of each store of `paths`; `sql` reports the `table` of a `statement`; `here` reports the number of
+rows and the columns that a small run reads in this process, and whether Spark's are equal.
 The format `rows` streams JSON files of `path` into the topic `to`.  A report has `rows`, `[[queueId, queueOffset], …]`,
 and of streams how far `behind` each batch was, also as a listener `heard` it; or `why`, a sentence.
 """
@@ -91,7 +92,7 @@ def streams(home: Path) -> Iterator[Streams]:
 
 
 def main(home: Path) -> None:
-    session = open_session(master="local[2]")
+    session = open_session(master="local[2]", **{"spark.sql.warehouse.dir": str(home / "warehouse")})
     session.sparkContext.setLogLevel("ERROR")
     for line in sys.stdin:
         order = json.loads(line)
@@ -122,6 +123,11 @@ class Lags(LagListener):
 def reported(session: Any, how: str, kind: str, at: Path, options: dict[str, str]) -> dict[str, Any] | None:
     if how == "here":
         return read_twice(session, kind, options)
+    if how == "sql":
+        return {"table": [[str(value) for value in row] for row in session.sql(options["statement"]).collect()]}
+    if how == "load":
+        rows = session.read.format(kind).load(json.loads(options["paths"]))
+        return {"table": sorted(map(list, rows.groupBy(rows.columns[0]).count().collect()))}
     if how in ("counts", "narrowed"):
         where, query = options.pop("where", ""), options.pop("query", "")
         rows = session.read.format(kind).options(**options).load()

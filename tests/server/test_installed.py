@@ -1,41 +1,20 @@
-"""The wheel, built from this tree and installed where the tree itself cannot be imported."""
+"""The wheel, installed where neither the tree nor other packages can be imported."""
 
 import os
 import re
 import subprocess
-import sys
-import sysconfig
-import venv
 from pathlib import Path
 
 import pytest
 
-from tests.server.server import ROOT, Server, environment
-
-PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
-
-
-def run(*command: str | Path, cwd: Path, timeout_s: float = 120.0) -> str:
-    done = subprocess.run(
-        command, cwd=cwd, env=environment(cwd / "home"), capture_output=True, text=True, timeout=timeout_s, check=False
-    )
-    if "No matching distribution found for hatchling" in done.stderr:
-        pytest.skip("the registry that holds the build backend cannot be reached")
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+from tests.server.installed import installed, run
+from tests.server.server import ROOT, Server
 
 
 @pytest.fixture(scope="module")
 def queueviz(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The installed command.  Its environment holds the wheel, and by a path the packages it depends on."""
-    there = tmp_path_factory.mktemp("installed")
-    run(*PIP, "wheel", "--no-deps", "--wheel-dir", there, ROOT, cwd=there)
-    [wheel] = there.glob("queueviz-*.whl")
-    venv.create(there / "venv", with_pip=False)
-    run(*PIP, "--python", there / "venv", "install", "--no-deps", "--no-index", wheel, cwd=there)
-    packages = sysconfig.get_path("purelib", vars={"base": str(there / "venv")})
-    Path(packages, "dependencies.pth").write_text(sysconfig.get_path("purelib"))
-    return there / "venv" / "bin" / "queueviz"
+    """The installed command."""
+    return installed(ROOT, tmp_path_factory.mktemp("installed")) / "queueviz"
 
 
 def test_the_installed_command_has_all_commands_and_the_changelog_s_version(queueviz: Path, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import orjson
 
 from sandbox.pipeline.sealed.plan import is_whole, look
+from sandbox.pipeline.sources.local_directories import local_path
 from sandbox.pipeline.sources.option_values import listed, number_of
 from sandbox.pipeline.sources.records import SCHEMA, STORE
 from sandbox.pipeline.sources.store_options import DDL, columns_of, store_at
@@ -59,8 +60,8 @@ def parts_of(root: Path, directory: Path | None) -> Parts:
 
 def messages(
     session: "SparkSession",
-    stores: Mapping[str, Path],
-    sealed: Mapping[str, Path],
+    stores: Mapping[str, Path | str],
+    sealed: Mapping[str, Path | str],
     columns: Sequence[str] | None = None,
     options: Mapping[str, str] | None = None,
     *,
@@ -71,13 +72,15 @@ def messages(
     `sealed`: the directory of sealed files by store.  `named`: add a first column `store`; without it there must be
     exactly one store.  `options`: those of `rocketmq-store`.  Raises ValueError and StoreError as that source does.
     """
+    roots = {name: local_path(root) for name, root in stores.items()}
+    files = {name: local_path(directory) for name, directory in sealed.items()}
     if not named and len(stores) != 1:
         raise ValueError(f"Rows of {len(stores)} stores need a column with the name of the store.")
     requested = dict(options or {})
     names = columns_of({"columns": ",".join(columns)} if columns else {})
-    parts = _parts(stores, sealed) if set(requested) <= NARROWED else dict.fromkeys(stores, NOTHING)
+    parts = _parts(roots, files) if set(requested) <= NARROWED else dict.fromkeys(roots, NOTHING)
     tables = []
-    live = {name: root for name, root in stores.items() if not parts[name].is_whole}
+    live = {name: root for name, root in roots.items() if not parts[name].is_whole}
     if live:  # first, as a task of the log takes longest
         skipped = {name: parts[name].skipped for name in live if parts[name].skipped}
         tables.append(_of_logs(session, live, skipped, names, requested, named=named))

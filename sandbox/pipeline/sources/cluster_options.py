@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
+import pyarrow as pa
 
 from sandbox.message.queue import MessageQueue
 from sandbox.message.topic_names import OF_GROUPS
@@ -14,7 +15,7 @@ from sandbox.pipeline.sources.cluster_rows import SCHEMA
 from sandbox.pipeline.sources.from_time import FROM_TIME, FromTime, from_time_of
 from sandbox.pipeline.sources.option_values import MIN_PARTITIONS, check_names, is_strict, least_partitions, listed
 from sandbox.pipeline.sources.store_offsets import EARLIEST, LATEST
-from sandbox.pipeline.sources.store_options import DDL, fields_in, named_columns
+from sandbox.pipeline.sources.store_options import fields_in, named_columns
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -75,10 +76,10 @@ class Asked(NamedTuple):
     fail_on_data_loss: bool
 
 
-def schema_of(options: Mapping[str, str]) -> str:
-    """Return the schema of the rows as DDL.  Raises ValueError for an unknown option or column."""
+def schema_of(options: Mapping[str, str]) -> pa.Schema:
+    """Return the columns that the options choose.  Raises ValueError for an unknown option or column."""
     check_names(options, NAMES)
-    return ", ".join(f"{name} {DDL[SCHEMA.field(name).type]}" for name in _columns(None, options))
+    return pa.schema([SCHEMA.field(name) for name in _columns(None, options)])
 
 
 def asked_of(options: Mapping[str, str], schema: "StructType | None" = None) -> Asked:

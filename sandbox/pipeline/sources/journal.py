@@ -9,18 +9,19 @@ read: see `store`.  Entries held back by the valve are missing: `FlowSkipped` ha
 unknown.  As a stream: `journal_stream`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from sandbox.pipeline.sources.catalog_source import CatalogSource
 from sandbox.pipeline.sources.event_types import ddl_of, schema_of
 from sandbox.pipeline.sources.journal_files import Chosen, batches, chosen_of, ends_of, journals_of, pieces_of
 from sandbox.pipeline.sources.journal_stream import JournalPartition, JournalStreamReader, asked_of, partitions_of
+from sandbox.pipeline.sources.local_directories import PATHS
 from sandbox.pipeline.sources.option_values import check_names
-from sandbox.pipeline.sources.portable_source import reduced
 
 NAMES = (
     "path",
@@ -35,26 +36,32 @@ NAMES = (
 )
 
 
-class JournalSource(DataSource):
+class JournalSource(CatalogSource):
     """Spark's data source named `rocketmq-journal`."""
+
+    refusal = "Spark cannot write to a journal: only its sandbox does."
 
     @classmethod
     def name(cls) -> str:
         return "rocketmq-journal"
 
-    def schema(self) -> str:
-        check_names(self.options, NAMES)
-        chosen = chosen_of(self.options)
-        return ddl_of(schema_of(chosen.events, chosen.fields))
+    def columns(self, options: Mapping[str, str]) -> pa.Schema:
+        check_names(options, NAMES, PATHS)
+        chosen = chosen_of(options)
+        return schema_of(chosen.events, chosen.fields)
+
+    def ddl(self, columns: pa.Schema) -> str:
+        return ddl_of(columns)
 
     def reader(self, schema: Any) -> "JournalReader":
-        return JournalReader(journals_of(self.options), chosen_of(self.options), ends_of(self.options))
+        options = self.options_with(schema)
+        check_names(options, NAMES, PATHS)
+        return JournalReader(journals_of(options), chosen_of(options), ends_of(options))
 
     def streamReader(self, schema: Any) -> JournalStreamReader:
-        return JournalStreamReader(asked_of(self.options))
-
-    def __reduce__(self) -> Any:
-        return reduced(self)
+        options = self.options_with(schema)
+        check_names(options, NAMES, PATHS)
+        return JournalStreamReader(asked_of(options))
 
 
 class JournalReader(DataSourceReader):

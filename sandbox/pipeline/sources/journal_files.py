@@ -16,8 +16,10 @@ import pyarrow as pa
 from sandbox.journal.segments import segments
 from sandbox.kernel.errors import CorruptRecord, StoreError
 from sandbox.pipeline.sources.event_types import columns_of, schema_of
+from sandbox.pipeline.sources.local_directories import has_names, local_path, named_directories
 from sandbox.pipeline.sources.option_values import listed
 
+JOURNALS = "journals"
 BATCH_ROWS = 8_192
 BEYOND = 1 << 63
 
@@ -39,22 +41,28 @@ class Piece(NamedTuple):
 
 
 def journals_of(options: Mapping[str, str]) -> dict[str, Path]:
-    """Return journal directories by sandbox, from the option `journals` (a JSON object) or `path`.
+    """Return journal directories by sandbox, from `load(DIR)`, `load([DIR, DIR])` or the option `journals`.
 
-    A sandbox's own directory is called `journal`, so its parent has the sandbox's name.  Raises StoreError for a
-    directory that does not exist.
+    Raises ValueError, and StoreError for a directory that does not exist.
     """
-    if text := options.get("journals"):
-        journals = {name: Path(directory) for name, directory in orjson.loads(text).items()}
+    if has_names(options, JOURNALS):
+        if options.get("path"):
+            raise ValueError("Set load(DIR) or the option journals, not both.")
+        journals = named_directories(options, JOURNALS, sandbox_of)
     elif text := options.get("path"):
-        directory = Path(text)
-        journals = {directory.parent.name if directory.name == "journal" else directory.name: directory}
+        directory = local_path(text)
+        journals = {sandbox_of(directory).name: directory}
     else:
         raise StoreError("No journal. Set load(DIR), or the option journals with a directory for each sandbox.")
     for name, directory in journals.items():
         if not directory.is_dir():
             raise StoreError(f"No directory {directory}. Set the journal directory of {name}.")
     return journals
+
+
+def sandbox_of(directory: Path) -> Path:
+    """Return the directory that names a journal: in a sandbox, the journal's own directory is called `journal`."""
+    return directory.parent if directory.name == "journal" else directory
 
 
 def pieces_of(journals: Mapping[str, Path], ends: Ends = None) -> list[Piece]:

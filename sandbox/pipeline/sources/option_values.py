@@ -9,13 +9,13 @@ MIN_PARTITIONS = "minPartitions"
 MAX_PARTITIONS = 100_000
 
 
-def check_names(options: Iterable[str], known: Sequence[str]) -> None:
+def check_names(options: Iterable[str], known: Sequence[str], *unlisted: str) -> None:
     """Raise ValueError for an unknown option; the sentence suggests the nearest name.
 
-    Names are case-insensitive, as Spark's own are.
+    Names are case-insensitive, as Spark's own are.  `unlisted`: options that Spark sets.
     """
     lower = {name.lower(): name for name in known}
-    if unknown := sorted(name for name in options if name.lower() not in lower):
+    if unknown := sorted(name for name in options if name.lower() not in {*lower, *unlisted}):
         near = [lower[match] for name in unknown for match in get_close_matches(name.lower(), lower, 1)]
         meant = f" Did you mean {' and '.join(near)}?" if near else ""
         raise ValueError(f"No option {', '.join(unknown)}.{meant} Options are: {', '.join(known)}.")

@@ -16,24 +16,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources import store_offsets as offsets
 from sandbox.pipeline.sources.batch_limits import no_pace
+from sandbox.pipeline.sources.catalog_source import CatalogSource
 from sandbox.pipeline.sources.from_time import FromTime, from_time_of
+from sandbox.pipeline.sources.local_directories import PATHS
 from sandbox.pipeline.sources.option_values import check_names, is_strict, least_partitions
-from sandbox.pipeline.sources.portable_source import reduced
-from sandbox.pipeline.sources.records import SCHEMA, STORE, batches, of_message, with_store
+from sandbox.pipeline.sources.records import batches, of_message, with_store
 from sandbox.pipeline.sources.store_offsets import Position
 from sandbox.pipeline.sources.store_options import (
-    DDL,
     NAMES,
     Root,
     Skipped,
     columns_in,
-    columns_of,
+    ddl_of,
     roots_of,
+    schema_of,
     skipped_of,
     wanted_of,
 )
@@ -46,26 +47,26 @@ TASK_BYTES = 128 << 20  # of a log; a larger file is split
 SMALL_TASK_BYTES = 16 << 20  # small files are combined up to this
 
 
-class StoreSource(DataSource):
+class StoreSource(CatalogSource):
     """Spark's data source named `rocketmq-store`."""
+
+    refusal = "Spark cannot write to a store: only its broker does. Send rows to a topic with the format rocketmq."
 
     @classmethod
     def name(cls) -> str:
         return "rocketmq-store"
 
-    def schema(self) -> str:
-        check_names(self.options, NAMES)
-        named = [f"{STORE} STRING"] if "stores" in self.options else []
-        return ", ".join(named + [f"{name} {DDL[SCHEMA.field(name).type]}" for name in columns_of(self.options)])
+    def columns(self, options: Mapping[str, str]) -> pa.Schema:
+        return schema_of(options)
+
+    def ddl(self, columns: pa.Schema) -> str:
+        return ddl_of(columns)
 
     def reader(self, schema: Any) -> "StoreReader":
-        return StoreReader(asked_of(self.options, schema))
+        return StoreReader(asked_of(self.options_with(schema), schema))
 
     def streamReader(self, schema: Any) -> StoreStreamReader:
-        return StoreStreamReader(stream_of(self.options, schema))
-
-    def __reduce__(self) -> Any:
-        return reduced(self)
+        return StoreStreamReader(stream_of(self.options_with(schema), schema))
 
 
 class Asked(NamedTuple):
@@ -84,7 +85,7 @@ class Asked(NamedTuple):
 
 def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
     """Return the parsed options of a batch read.  Raises ValueError, and StoreError for a directory without a store."""
-    check_names(options, NAMES)
+    check_names(options, NAMES, PATHS)
     no_pace(options)
     starting, ending = (
         offsets.asked_of(options, *option) for option in (("startingOffsets", "earliest"), ("endingOffsets", "latest"))

@@ -16,7 +16,7 @@ from sandbox.kernel.errors import StoreError
 from sandbox.message.queue import MessageQueue
 from sandbox.pipeline.sources.asked_range import check_range
 from sandbox.pipeline.sources.from_time import FromTime
-from sandbox.pipeline.sources.store_options import Root
+from sandbox.pipeline.sources.store_options import Root, is_named
 from sandbox.store.reader import StoreReader
 from sandbox.store.reader_listing import queues_in
 from sandbox.store.reader_queue import is_filler
@@ -199,7 +199,7 @@ def asked_of(options: Mapping[str, str], option: str, default: str) -> str | Pos
     text = options.get(option, default).strip()
     if text in ("earliest", "latest"):
         return text
-    named = "stores" in options
+    named = is_named(options)
     try:
         return position_of(orjson.loads(text), named=named)
     except ValueError as error:

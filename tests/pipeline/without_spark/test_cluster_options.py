@@ -17,6 +17,7 @@ from sandbox.pipeline.sources.cluster_access import Access
 from sandbox.pipeline.sources.cluster_offsets import Ends, Range, begins, between, split
 from sandbox.pipeline.sources.cluster_options import Pace, asked_of, plain, position_of, schema_of, stream_of
 from sandbox.pipeline.sources.cluster_pull import step
+from sandbox.pipeline.sources.store_options import ddl_of
 
 HOST = host_bytes("10.0.0.2", 10911)
 QUEUE = MessageQueue("T", "broker-a", 0)
@@ -130,7 +131,7 @@ def test_options_are_read_and_columns_chosen() -> None:
     assert (asked.pace, asked.starting) == (Pace(7, 5, 120_000), {QUEUE: 3})
     assert stream_of(GOOD).starting == "latest"
     assert asked_of(GOOD).starting == "earliest"
-    assert schema_of({**GOOD, "columns": "broker, body"}) == "broker STRING, body BINARY"
+    assert ddl_of(schema_of({**GOOD, "columns": "broker, body"})) == "broker STRING, body BINARY"
     assert RocketMQ(dict(GOOD)).schema().startswith("topic STRING, broker STRING, queueId INT, queueOffset BIGINT")
 
 
