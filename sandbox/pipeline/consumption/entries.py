@@ -7,7 +7,8 @@ from uuid import uuid4
 
 import orjson
 
-from sandbox.pipeline.sources.event_types import ddl_of, schema_of
+from sandbox.pipeline.sources.event_types import HEAD, ddl_of, schema_of
+from sandbox.pipeline.sources.source_columns import TIMESTAMP
 from sandbox.pipeline.spark.master_address import KEPT_IN
 from sandbox.pipeline.spark.small_runs import gathered
 
@@ -46,4 +47,6 @@ def entries_of(job_input: "Given", *events: str, columns: Sequence[str] = ()) ->
         endingOffsets=json.dumps(ends),
         journals=orjson.dumps({name: str(path) for name, path in journals.items()}).decode(),
     )
-    return (reader.option("columns", ",".join(columns)) if columns else reader).load()
+    names = schema_of(events, columns).names[len(HEAD) :]
+    rows = (reader.option("columns", ",".join(names)) if names else reader).load()
+    return rows.drop(TIMESTAMP)  # of events without a field

@@ -16,7 +16,7 @@ import orjson
 from sandbox.pipeline.sealed.plan import is_whole, look
 from sandbox.pipeline.sources.option_values import listed, number_of
 from sandbox.pipeline.sources.records import SCHEMA, STORE
-from sandbox.pipeline.sources.store_options import DDL, columns_of, store_at
+from sandbox.pipeline.sources.store_options import DDL, named_columns, store_at
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -65,7 +65,7 @@ def messages(
     *,
     named: bool = False,
 ) -> "DataFrame":
-    """Return one row per message of these stores, with `columns` in their order (default: all).
+    """Return one row per message of these stores, with `columns` in their order (default: all stored ones).
 
     `sealed`: the directory of sealed files by store.  `named`: add a first column `store`; without it there must be
     exactly one store.  `options`: those of `rocketmq-store`.  Raises ValueError and StoreError as that source does.
@@ -73,7 +73,7 @@ def messages(
     if not named and len(stores) != 1:
         raise ValueError(f"Rows of {len(stores)} stores need a column with the name of the store.")
     requested = dict(options or {})
-    names = columns_of({"columns": ",".join(columns)} if columns else {})
+    names = named_columns(list(columns or ()), SCHEMA) or list(SCHEMA.names)
     parts = _parts(stores, sealed) if set(requested) <= NARROWED else dict.fromkeys(stores, NOTHING)
     tables = []
     live = {name: root for name, root in stores.items() if not parts[name].is_whole}

@@ -1,11 +1,11 @@
 """`spark.read.format("rocketmq-store").load(DIR)`: a store directory, QueueViz's or Apache's, one row per message.
 
 Options: `stores` instead of a directory (JSON `{name: directory}`: many at once, their names in a first column
-`store`), `columns` (names of `records.SCHEMA`, by commas: the Python data source does not get the columns a query
-needs), `topic`, `queueId` (lists by commas), `startingOffsets` (`earliest` or JSON, see `store_offsets`),
-`endingOffsets` (`latest` or JSON, exclusive), `startingTimestamp` and `startingOffsetsByTimestampStrategy` (see
-`from_time`), `minPartitions`, `failOnDataLoss`, `skippedLogs` (parts of logs that are read elsewhere, see
-`store_options.skipped_of`).  A partition is a file of a log, a part of it, or many small ones.
+`store`), `columns` (names of `records.SOURCE_SCHEMA`, by commas: the Python data source does not get the columns a
+query needs), `includeHeaders`, `topic`, `subscribe`, `queueId` (lists by commas), `subscribePattern`,
+`startingOffsets` (`earliest` or JSON, see `store_offsets`), `endingOffsets` (`latest` or JSON, exclusive), times
+instead of offsets (see `time_bounds`), `minPartitions`, `failOnDataLoss`, `skippedLogs` (parts of logs that are read
+elsewhere, see `store_options.skipped_of`).  A partition is a file of a log, a part of it, or many small ones.
 
 Only options narrow what is read.  Spark (4.0 to 4.3) keeps the plan that filters were pushed into with the table, so
 a query that names a table twice, with other filters, would read the last of them for both.
@@ -21,12 +21,13 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources import store_offsets as offsets
 from sandbox.pipeline.sources.batch_limits import no_pace
-from sandbox.pipeline.sources.from_time import FromTime, from_time_of
+from sandbox.pipeline.sources.error_reports import reports_errors
+from sandbox.pipeline.sources.option_hints import OF_STORE
 from sandbox.pipeline.sources.option_values import check_names, is_strict, least_partitions
 from sandbox.pipeline.sources.packing import packed
 from sandbox.pipeline.sources.portable_source import reduced
 from sandbox.pipeline.sources.queue_positions import Bounds, Log, Wanted, log_files, places
-from sandbox.pipeline.sources.records import SCHEMA, STORE, batches, of_message, with_store
+from sandbox.pipeline.sources.records import SOURCE_SCHEMA, STORE, batches, of_message, with_store
 from sandbox.pipeline.sources.store_offsets import Position
 from sandbox.pipeline.sources.store_options import (
     DDL,
@@ -41,6 +42,8 @@ from sandbox.pipeline.sources.store_options import (
 )
 from sandbox.pipeline.sources.store_stream import StoreStreamReader
 from sandbox.pipeline.sources.store_stream import asked_of as stream_of
+from sandbox.pipeline.sources.time_bounds import END, START
+from sandbox.pipeline.sources.time_bounds import Bounds as TimeBounds
 
 TASK_BYTES = 128 << 20  # of a log; a larger file is split
 SMALL_TASK_BYTES = 16 << 20  # small files are combined up to this
@@ -53,14 +56,17 @@ class StoreSource(DataSource):
     def name(cls) -> str:
         return "rocketmq-store"
 
+    @reports_errors
     def schema(self) -> str:
-        check_names(self.options, NAMES)
+        check_names(self.options, NAMES, OF_STORE)
         named = [f"{STORE} STRING"] if "stores" in self.options else []
-        return ", ".join(named + [f"{name} {DDL[SCHEMA.field(name).type]}" for name in columns_of(self.options)])
+        return ", ".join(named + [f"{name} {DDL[SOURCE_SCHEMA.field(name).type]}" for name in columns_of(self.options)])
 
+    @reports_errors
     def reader(self, schema: Any) -> "StoreReader":
         return StoreReader(asked_of(self.options, schema))
 
+    @reports_errors
     def streamReader(self, schema: Any) -> StoreStreamReader:
         return StoreStreamReader(stream_of(self.options, schema))
 
@@ -76,7 +82,7 @@ class Asked(NamedTuple):
     wanted: Wanted
     starting: str | Position
     ending: str | Position
-    from_time: FromTime | None
+    times: TimeBounds
     min_partitions: int
     fail_on_data_loss: bool
     skipped: Skipped
@@ -84,23 +90,24 @@ class Asked(NamedTuple):
 
 def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
     """Return the parsed options of a batch read.  Raises ValueError, and StoreError for a directory without a store."""
-    check_names(options, NAMES)
+    check_names(options, NAMES, OF_STORE)
     no_pace(options)
     starting, ending = (
         offsets.asked_of(options, *option) for option in (("startingOffsets", "earliest"), ("endingOffsets", "latest"))
     )
-    if starting == "latest" or ending == "earliest":
+    if offsets.begins_at_end(starting) or offsets.ends_at_begin(ending):
         raise ValueError("A batch read begins at earliest and ends at latest, or at offsets in JSON.")
-    roots = roots_of(options)
-    offsets.check_queues("startingOffsets", starting, roots)
-    offsets.check_queues("endingOffsets", ending, roots)
+    times, wanted, roots = offsets.times_of(options), wanted_of(options), roots_of(options)
+    for name, value in zip((START[2], END[2], START[1], END[1]), (starting, ending, *times), strict=True):
+        offsets.check_queues(name, value, roots)
+    offsets.check_topics(wanted, roots)
     return Asked(
         roots,
         columns_in(schema, options),
-        wanted_of(options),
+        wanted,
         starting,
         ending,
-        from_time_of(options),
+        times,
         least_partitions(options),
         is_strict(options),
         skipped_of(options, roots),
@@ -131,6 +138,7 @@ class StoreReader(DataSourceReader):
     def __init__(self, asked: Asked) -> None:
         self.asked, self.roots, self.wanted = asked, asked.roots, asked.wanted
 
+    @reports_errors
     def partitions(self) -> Sequence[InputPartition]:
         most_bytes, small_bytes = TASK_BYTES, SMALL_TASK_BYTES
         pieces, messages = self._pieces()
@@ -165,14 +173,15 @@ class StoreReader(DataSourceReader):
         offsets.check_asked(
             self.asked.starting, self.asked.ending, extents, fail_on_data_loss=self.asked.fail_on_data_loss
         )
-        start = offsets.started(self.asked.starting, self.asked.from_time, extents, [root])
+        start = offsets.started(self.asked.starting, self.asked.times.start, extents, [root])
         begins = offsets.begins(start, extents, fail_on_data_loss=self.asked.fail_on_data_loss)
-        end = offsets.resolved(self.asked.ending, extents, start.stores, otherwise="latest")
+        end = offsets.ended(self.asked.ending, self.asked.times.end, extents, [root])
         return {
             (queue.topic, queue.queue_id): (begins[queue], min(end.offsets[queue], extent.end))
             for queue, extent in extents.items()
         }
 
+    @reports_errors
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if not isinstance(partition, LogPartition):  # Spark's own, for an empty plan
             return

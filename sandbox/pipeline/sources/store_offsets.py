@@ -6,18 +6,19 @@ topic or store begins with its first message.  A queue whose files are deleted k
 its queues creates them again from its log.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
-from sandbox.kernel.errors import StoreError
 from sandbox.message.queue import MessageQueue
 from sandbox.pipeline.sources.asked_range import check_range
-from sandbox.pipeline.sources.from_time import FromTime
+from sandbox.pipeline.sources.conditions import DataLost, NoTopic
+from sandbox.pipeline.sources.option_values import meant
 from sandbox.pipeline.sources.queue_positions import Wanted
 from sandbox.pipeline.sources.store_options import Root
+from sandbox.pipeline.sources.time_bounds import Bounds, Times, bounds_of
 from sandbox.store.reader import StoreReader
 from sandbox.store.reader_listing import queues_in
 from sandbox.store.reader_queue import is_filler
@@ -72,9 +73,7 @@ def extents(roots: Iterable[Root], selection: Wanted) -> dict[Queue, Extent]:
     for root in roots:
         with StoreReader(root.path) as reader:
             for topic, queue_id in reader.queues():
-                if (selection.topics is None or topic in selection.topics) and (
-                    selection.queue_ids is None or queue_id in selection.queue_ids
-                ):
+                if selection.has(topic, queue_id):
                     by_queue[Queue(root.name or "", topic, queue_id)] = _extent(reader, topic, queue_id)
     return by_queue
 
@@ -107,7 +106,7 @@ def begins(position: Position, by_queue: Mapping[Queue, Extent], *, fail_on_data
         chosen[queue] = start
         if start > extent.written:
             if fail_on_data_loss:
-                raise StoreError(
+                raise DataLost(
                     f"{_name(queue)} ends at {extent.end} and has no offset {start} to continue from: it "
                     f"was created again.{WAY_ON}"
                 )
@@ -122,8 +121,8 @@ def begins(position: Position, by_queue: Mapping[Queue, Extent], *, fail_on_data
 WAY_ON = " Set failOnDataLoss to false to continue with the existing messages."
 
 
-def lost(queue: Queue, start: int, end: int) -> StoreError:
-    return StoreError(
+def lost(queue: Queue, start: int, end: int) -> DataLost:
+    return DataLost(
         f"{_name(queue)} no longer has the messages {start} to {end - 1}: retention removed them before "
         f"they were read.{WAY_ON}"
     )
@@ -188,7 +187,7 @@ def position_of(value: Any, *, named: bool) -> Position:
     for store, topics in _table(stores):
         for topic, queues in _table(topics):
             for queue_id, offset in _table(queues):
-                if not queue_id.isdecimal() or not isinstance(offset, int) or offset < EARLIEST:
+                if not queue_id.isdecimal() or type(offset) is not int or offset < EARLIEST:
                     raise ValueError(f"queue {queue_id} of topic {topic} has the invalid offset {offset}")
                 offsets[Queue(store, topic, int(queue_id))] = offset
     return Position(frozenset(stores), offsets)
@@ -207,11 +206,37 @@ def asked_of(options: Mapping[str, str], option: str, default: str) -> str | Pos
         raise ValueError(f"Option {option} must be earliest, latest or JSON {shape}: {error}.") from None
 
 
-def check_queues(option: str, asked: str | Position, roots: Iterable[Root]) -> None:
+def times_of(options: Mapping[str, str]) -> Bounds:
+    """Return the times of a read of stores.  Raises ValueError."""
+    named = "stores" in options
+    shape = '{store: {topic: {"0": time}}}' if named else '{topic: {"0": time}}'
+    return bounds_of(options, lambda value: position_of(value, named=named).offsets, shape)
+
+
+def check_topics(selection: Wanted, roots: Iterable[Root]) -> None:
+    """Raise NoTopic if a topic must exist and no store has it."""
+    if not selection.must_exist:
+        return
+    existing = {topic for root in roots for topic, _ in queues_in(root.path)[0]}
+    if unknown := sorted((selection.topics or frozenset()) - existing):
+        raise NoTopic(f"No topic {unknown[0]} in the store.{meant(unknown[:1], existing)}")
+
+
+def begins_at_end(asked: str | Position) -> bool:
+    """Return True if a queue begins at its end, which only a stream may: the option is `latest`, or has a -1."""
+    return asked == "latest" or (isinstance(asked, Position) and LATEST in asked.offsets.values())
+
+
+def ends_at_begin(asked: str | Position) -> bool:
+    """Return True if a queue ends at its first message: the option is `earliest`, or has a -2."""
+    return asked == "earliest" or (isinstance(asked, Position) and EARLIEST in asked.offsets.values())
+
+
+def check_queues(option: str, asked: str | Position | Times | None, roots: Iterable[Root]) -> None:
     """Raise ValueError if the option names an unknown queue or store."""
-    if isinstance(asked, Position):
+    if isinstance(asked, Position | Times):
         queues_of_store = {root.name or "": set(queues_in(root.path)[0]) for root in roots}
-        for queue in sorted(asked.offsets):
+        for queue in sorted(asked.offsets if isinstance(asked, Position) else asked.by_queue):
             if (queue.topic, queue.queue_id) not in queues_of_store.get(queue.store, ()):
                 name = _name(queue)
                 raise ValueError(f"Option {option} names {name[0].lower()}{name[1:]}, which does not exist.")
@@ -220,10 +245,7 @@ def check_queues(option: str, asked: str | Position, roots: Iterable[Root]) -> N
 def check_asked(
     starting: str | Position, ending: str | Position, by_queue: Mapping[Queue, Extent], *, fail_on_data_loss: bool
 ) -> None:
-    """Raise StoreError if a batch read requests offsets that are not a range of their queue.
-
-    Streams are not checked this way.
-    """
+    """Raise OffsetsOutOfRange if the options of a first read request offsets that are not a range of their queue."""
     starts, ends = ({} if isinstance(asked, str) else asked.offsets for asked in (starting, ending))
     check_range(
         starts,
@@ -249,20 +271,36 @@ def resolved(
 
 
 def started(
-    asked: str | Position, from_time: FromTime | None, by_queue: Mapping[Queue, Extent], roots: Iterable[Root]
+    asked: str | Position, times: Times | None, by_queue: Mapping[Queue, Extent], roots: Sequence[Root]
 ) -> Position:
     """Return the position where a first read begins.  Raises StoreError if a later message is required and missing."""
+    return _at_times(asked, times, by_queue, roots, otherwise="earliest")
+
+
+def ended(
+    asked: str | Position, times: Times | None, by_queue: Mapping[Queue, Extent], roots: Sequence[Root]
+) -> Position:
+    """Return the position where a batch read ends."""
+    return _at_times(asked, times, by_queue, roots, otherwise="latest")
+
+
+def _at_times(
+    asked: str | Position, times: Times | None, by_queue: Mapping[Queue, Extent], roots: Sequence[Root], otherwise: str
+) -> Position:
+    """Return the requested position; queues without a time get `otherwise`."""
     paths = {root.name or "": root.path for root in roots}
-    if from_time is None:
-        return resolved(asked, by_queue, frozenset(paths), otherwise="earliest")
-    starts: dict[Queue, int] = {}
+    if times is None:
+        return resolved(asked, by_queue, frozenset(paths), otherwise=otherwise)
+    position = resolved(otherwise, by_queue, frozenset(paths), otherwise=otherwise)
     for store, queues in groupby(sorted(by_queue), lambda queue: queue.store):
         with StoreReader(paths[store]) as reader:
             for queue in queues:
+                if (at_ms := times.of(queue)) is None:
+                    continue
                 low, high = by_queue[queue].first, by_queue[queue].end
-                first = reader.queue(queue.topic, queue.queue_id).first_stored_from(from_time.at_ms, low, high)
-                starts[queue] = from_time.or_end(None if first == high else first, high, _name(queue))
-    return Position(frozenset(paths), starts)
+                first = reader.queue(queue.topic, queue.queue_id).first_stored_from(at_ms, low, high)
+                position.offsets[queue] = times.or_end(None if first == high else first, high, at_ms, _name(queue))
+    return position
 
 
 def _table(value: Any) -> list[tuple[str, Any]]:

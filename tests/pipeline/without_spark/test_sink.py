@@ -289,7 +289,10 @@ def test_a_row_that_is_no_message_is_refused_in_words(columns: dict[str, list[ob
 @pytest.mark.parametrize(
     ("types", "says"),
     [
-        ({"body": "binary", "key": "string"}, "A message has no key. Columns are: body, topic, keys"),
+        (
+            {"body": "binary", "key": "string"},
+            "A message has no key. Did you mean keys? Columns are: body, topic, keys",
+        ),
         ({"topic": "string"}, "The column body is missing"),
         ({"body": "array<int>"}, "The column body must be binary or string, not array<int>."),
         (
