@@ -8,7 +8,7 @@ order of the rows and with equal rows.
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from sandbox.message import properties as names
 from sandbox.message.message import Message
@@ -68,6 +68,13 @@ NAME_BYTES = 16
 TIME = slice(10, 14)  # of a UNIQ_KEY: milliseconds since the start of the month
 
 
+class Header(TypedDict):
+    """An element of the column `headers`."""
+
+    key: str | None
+    value: bytes | None
+
+
 class Row(NamedTuple):
     """One message to send; `queue_id` is None for any queue."""
 
@@ -123,7 +130,7 @@ def rows_of(batch: "pa.RecordBatch", topic: str | None) -> Iterator[Row]:
             raise ValueError("A row has no body. Remove rows without a body.")
         if not (named := own or topic):
             raise ValueError("A row has no topic. Set the option topic, or fill the column topic.")
-        properties: dict[str, Any] = dict(pairs or ()) or _properties_of(headers)
+        properties: dict[str, str] = dict(pairs or ()) or _properties_of(headers)
         yield Row(
             named,
             body.encode() if isinstance(body, str) else body,
@@ -135,12 +142,12 @@ def rows_of(batch: "pa.RecordBatch", topic: str | None) -> Iterator[Row]:
         )
 
 
-def _properties_of(headers: Sequence[dict[str, Any]] | None) -> dict[str, str | None]:
-    """Return the headers of a row without properties as properties, as the sources make headers of properties."""
+def _properties_of(headers: "Sequence[Header | None] | None") -> dict[str, str]:
+    """Return the headers of a row as properties, the inverse of the column of the sources; nulls are left out."""
     return {
-        header["key"]: None if header["value"] is None else header["value"].decode("utf-8", "replace")
+        header["key"]: header["value"].decode("utf-8", "replace")
         for header in headers or ()
-        if header is not None and header["key"] is not None
+        if header is not None and header["key"] is not None and header["value"] is not None
     }
 
 

@@ -1,4 +1,4 @@
-"""Errors of reads that Spark's users tell apart by the name of their condition (`error_reports`)."""
+"""Errors of reads whose names of conditions in Spark differ (`error_reports`)."""
 
 from sandbox.kernel.errors import SandboxError, StoreError
 

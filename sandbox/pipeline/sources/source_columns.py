@@ -29,8 +29,8 @@ def instants(at_ms: NDArray[np.int64]) -> pa.Array:
     """Return times in ms as instants; null outside of the years 1 to 9999, which Python cannot show."""
     outside = (at_ms < YEAR_1_MS) | (at_ms >= YEAR_10000_MS)
     if not outside.any():
-        return pa.array(at_ms * 1_000, pa.int64()).view(INSTANT)
-    return pa.array(np.where(outside, 0, at_ms) * 1_000, pa.int64(), mask=outside).cast(INSTANT)
+        return pa.array(at_ms * 1_000).cast(INSTANT)
+    return pa.array(np.where(outside, 0, at_ms) * 1_000, mask=outside).cast(INSTANT)
 
 
 def headers_of(properties: pa.MapArray) -> pa.Array:
