@@ -3,7 +3,7 @@
 Options: `stores` instead of a directory (JSON `{name: directory}`: many at once, their names in a first column
 `store`), `columns` (names of `records.SOURCE_SCHEMA`, by commas: the Python data source does not get the columns a
 query needs), `includeHeaders`, `topic`, `subscribe`, `queueId` (lists by commas), `subscribePattern`,
-`startingOffsets` (`earliest` or JSON, see `store_offsets`), `endingOffsets` (`latest` or JSON, exclusive), times
+`startingOffsets` (`earliest` or JSON, see `store_requests`), `endingOffsets` (`latest` or JSON, exclusive), times
 instead of offsets (see `time_bounds`), `minPartitions`, `failOnDataLoss`, `skippedLogs` (parts of logs that are read
 elsewhere, see `store_options.skipped_of`).  A partition is a file of a log, a part of it, or many small ones.
 
@@ -20,6 +20,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources import store_offsets as offsets
+from sandbox.pipeline.sources import store_requests as requests
 from sandbox.pipeline.sources.batch_limits import no_pace
 from sandbox.pipeline.sources.error_reports import reports_errors
 from sandbox.pipeline.sources.option_hints import OF_STORE
@@ -93,14 +94,14 @@ def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
     check_names(options, NAMES, OF_STORE)
     no_pace(options)
     starting, ending = (
-        offsets.asked_of(options, *option) for option in (("startingOffsets", "earliest"), ("endingOffsets", "latest"))
+        requests.asked_of(options, *option) for option in (("startingOffsets", "earliest"), ("endingOffsets", "latest"))
     )
-    if offsets.begins_at_end(starting) or offsets.ends_at_begin(ending):
+    if requests.begins_at_end(starting) or requests.ends_at_begin(ending):
         raise ValueError("A batch read begins at earliest and ends at latest, or at offsets in JSON.")
-    times, wanted, roots = offsets.times_of(options), wanted_of(options), roots_of(options)
+    times, wanted, roots = requests.times_of(options), wanted_of(options), roots_of(options)
     for name, value in zip((START[2], END[2], START[1], END[1]), (starting, ending, *times), strict=True):
-        offsets.check_queues(name, value, roots)
-    offsets.check_topics(wanted, roots)
+        requests.check_queues(name, value, roots)
+    requests.check_topics(wanted, roots)
     return Asked(
         roots,
         columns_in(schema, options),
@@ -170,12 +171,12 @@ class StoreReader(DataSourceReader):
 
     def _bounds(self, root: Root, extents: Mapping[offsets.Queue, offsets.Extent]) -> Bounds:
         """Return the offsets to read, by queue: messages that are complete now, none stored later."""
-        offsets.check_asked(
+        requests.check_asked(
             self.asked.starting, self.asked.ending, extents, fail_on_data_loss=self.asked.fail_on_data_loss
         )
-        start = offsets.started(self.asked.starting, self.asked.times.start, extents, [root])
+        start = requests.started(self.asked.starting, self.asked.times.start, extents, [root])
         begins = offsets.begins(start, extents, fail_on_data_loss=self.asked.fail_on_data_loss)
-        end = offsets.ended(self.asked.ending, self.asked.times.end, extents, [root])
+        end = requests.ended(self.asked.ending, self.asked.times.end, extents, [root])
         return {
             (queue.topic, queue.queue_id): (begins[queue], min(end.offsets[queue], extent.end))
             for queue, extent in extents.items()

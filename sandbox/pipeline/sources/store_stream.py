@@ -1,6 +1,6 @@
 """`spark.readStream.format("rocketmq-store")`: new messages of stores, each exactly once by its checkpoint.
 
-Options beside those of the batch: `startingOffsets` (`earliest`, `latest`, or JSON as `store_offsets` has it, where
+Options beside those of the batch: `startingOffsets` (`earliest`, `latest`, or JSON as `store_requests` has it, where
 -2 is earliest and -1 latest), or times (`time_bounds`); the limits of a batch (`batch_limits`).  They are named as
 the Kafka source names them.  An existing checkpoint takes precedence.
 """
@@ -17,6 +17,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from sandbox.pipeline.sources import store_offsets as offsets
+from sandbox.pipeline.sources import store_requests as requests
 from sandbox.pipeline.sources.batch_limits import Pace, pace_of
 from sandbox.pipeline.sources.error_reports import reports_errors
 from sandbox.pipeline.sources.first_end import FirstEnd
@@ -52,7 +53,7 @@ class Asked(NamedTuple):
     @property
     def begins_late(self) -> bool:
         """True if the start depends on the time of the call."""
-        return self.from_time is not None or offsets.begins_at_end(self.starting)
+        return self.from_time is not None or requests.begins_at_end(self.starting)
 
 
 def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
@@ -65,8 +66,8 @@ def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
         roots_of(options),
         columns_in(schema, options),
         wanted_of(options),
-        offsets.asked_of(options, "startingOffsets", "earliest"),
-        offsets.times_of(options).start,
+        requests.asked_of(options, "startingOffsets", "earliest"),
+        requests.times_of(options).start,
         pace_of(options),
         least_partitions(options),
         is_strict(options),
@@ -93,12 +94,12 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @reports_errors
     def initialOffset(self) -> dict[str, object]:
-        offsets.check_queues(START[2], self.asked.starting, self.asked.roots)
-        offsets.check_queues(START[1], self.asked.from_time, self.asked.roots)
-        offsets.check_topics(self.asked.wanted, self.asked.roots)
+        requests.check_queues(START[2], self.asked.starting, self.asked.roots)
+        requests.check_queues(START[1], self.asked.from_time, self.asked.roots)
+        requests.check_topics(self.asked.wanted, self.asked.roots)
         extents = offsets.extents(self.asked.roots, self.asked.wanted)
-        offsets.check_asked(self.asked.starting, "latest", extents, fail_on_data_loss=self.asked.fail_on_data_loss)
-        position = offsets.started(self.asked.starting, self.asked.from_time, extents, self.asked.roots)
+        requests.check_asked(self.asked.starting, "latest", extents, fail_on_data_loss=self.asked.fail_on_data_loss)
+        position = requests.started(self.asked.starting, self.asked.from_time, extents, self.asked.roots)
         return self._first_end.begun(self._plain(position), is_late=self.asked.begins_late)
 
     def getDefaultReadLimit(self) -> ReadLimit:
