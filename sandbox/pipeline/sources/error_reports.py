@@ -80,7 +80,9 @@ def reports_errors(method: C) -> C:
         try:
             result = method(*arguments, **named)
         except Exception as error:
-            raise report_of(error) from None
+            if (report := report_of(error)) is error:
+                raise
+            raise report from None
         return _rows(result) if isinstance(result, Iterator) else result
 
     return reporting  # type: ignore[return-value]
@@ -90,7 +92,9 @@ def _rows(rows: Iterator[Any]) -> Iterator[Any]:
     try:
         yield from rows
     except Exception as error:
-        raise report_of(error) from None
+        if (report := report_of(error)) is error:
+            raise
+        raise report from None
 
 
 def _kind(base: type[Exception], condition: str) -> type[Reported]:

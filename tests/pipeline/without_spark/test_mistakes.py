@@ -112,6 +112,17 @@ def test_a_mistake_of_ours_has_no_condition() -> None:
     assert all(name.startswith("ROCKETMQ_") for _, name in CONDITIONS)
 
 
+def test_a_mistake_of_ours_keeps_its_cause() -> None:
+    @reports_errors
+    def fail() -> None:
+        raise KeyError("outer") from IndexError("inner")
+
+    text = words(fail)
+    assert "KeyError: 'outer'" in text
+    assert text.index("IndexError: inner") < text.index("KeyError: 'outer'")
+    assert "ROCKETMQ" not in text
+
+
 def test_errors_amid_rows_are_reported_too(tmp_path: Path) -> None:
     journal = write_journal(tmp_path, [SandboxSlept("idle")] * 3)
     [segment] = journal.glob("*")
