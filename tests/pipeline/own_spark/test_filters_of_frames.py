@@ -14,7 +14,8 @@ from sandbox.pipeline.sources.records import rows_of
 from tests.pipeline.journals import write_journal
 from tests.pipeline.random_queries import TOPICS, by_duckdb, query_of
 from tests.pipeline.spark_streams import Streams, streams
-from tests.pipeline.store_reads import Broker
+from tests.pipeline.store_reads import written
+from tests.unit.store.stores import Stores, message
 from tests.wide import seeds
 
 pytestmark = pytest.mark.pipeline
@@ -38,13 +39,13 @@ def test_a_filter_changes_no_later_answer(spark: Streams, golden: Path, tmp_path
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of several log files, with messages in twelve queues."""
-    broker = Broker(tmp_path_factory.mktemp("many") / "broker-a")
-    for number in range(700):
-        topic, queue_id = TOPICS[number % 3], number // 3 % 4
-        broker.put(1 + number % 2, topic=topic, queue_id=queue_id)
-    broker.store.crash()
-    return broker.root
+    """A store of four log files, with messages in twelve queues; smaller files would cost most of the time."""
+    stores = Stores(commit_log_file_bytes=1 << 16, consume_queue_file_entries=1_000)
+    store = stores.opened()
+    for number in range(1_050):
+        stores.put(store, message(number, topic=TOPICS[number % 3], queue_id=number // 3 % 4))
+    store.close()
+    return written(stores.sim_disk.image(), tmp_path_factory.mktemp("many"))
 
 
 def duckdb_answers(root: Path, seeds: range) -> Iterator[list[list[Any]]]:
