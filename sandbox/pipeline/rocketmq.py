@@ -13,6 +13,7 @@ from sandbox.pipeline.sources.catalog_source import CatalogSource
 from sandbox.pipeline.sources.cluster import ClusterReader
 from sandbox.pipeline.sources.cluster_options import asked_of, schema_of, stream_of
 from sandbox.pipeline.sources.cluster_stream import ClusterStreamReader
+from sandbox.pipeline.sources.error_reports import reports_errors
 from sandbox.pipeline.sources.store_options import ddl_of
 
 
@@ -29,14 +30,18 @@ class RocketMQ(CatalogSource):
     def ddl(self, columns: pa.Schema) -> str:
         return ddl_of(columns)
 
+    @reports_errors
     def reader(self, schema: Any) -> ClusterReader:
         return ClusterReader(asked_of(self.options_with(schema), schema))
 
+    @reports_errors
     def streamReader(self, schema: Any) -> ClusterStreamReader:
         return ClusterStreamReader(stream_of(self.options_with(schema), schema))
 
+    @reports_errors
     def writer(self, schema: Any, overwrite: bool) -> BatchWriter:
         return batch_writer(self.options_with(schema), schema, overwrite=overwrite)
 
+    @reports_errors
     def streamWriter(self, schema: Any, overwrite: bool) -> StreamWriter:
         return StreamWriter(target_of(self.options_with(schema), schema, overwrite=overwrite))

@@ -5,6 +5,7 @@ bisection: over blocks, because a unit may be damaged, which must not affect tho
 """
 
 import mmap
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sandbox.pipeline.sources.topic_pattern import matches
 from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
 from sandbox.store.config import FILLER_BYTES
 from sandbox.store.reader_listing import files_in, queues_in
@@ -44,10 +46,23 @@ class Places(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """The queues that a reader takes; None is no limit."""
+    """The queues that a reader takes; None is no limit.
+
+    `pattern`: of the whole names of topics.  `must_exist`: an unknown topic in `topics` is an error.
+    """
 
     topics: frozenset[str] | None = None
     queue_ids: frozenset[int] | None = None
+    pattern: "re.Pattern[str] | None" = None
+    must_exist: bool = False
+
+    def has(self, topic: str, queue_id: int) -> bool:
+        """Return True if the reader takes the queue."""
+        return (
+            (self.topics is None or topic in self.topics)
+            and (self.queue_ids is None or queue_id in self.queue_ids)
+            and (self.pattern is None or matches(self.pattern, topic))
+        )
 
 
 class Log(NamedTuple):
@@ -70,12 +85,7 @@ Bounds = Mapping[tuple[str, int], tuple[int, int]]
 
 def queues_of(root: Path, selection: Wanted = EVERYTHING) -> list[tuple[str, int]]:
     """Return topic and id of every selected queue that has a directory, sorted."""
-    return [
-        (topic, queue_id)
-        for topic, queue_id in queues_in(root)[0]
-        if (selection.topics is None or topic in selection.topics)
-        and (selection.queue_ids is None or queue_id in selection.queue_ids)
-    ]
+    return [queue for queue in queues_in(root)[0] if selection.has(*queue)]
 
 
 class QueueFiles:

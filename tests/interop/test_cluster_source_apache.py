@@ -17,6 +17,7 @@ from sandbox.pipeline.sources.cluster import ClusterReader
 from sandbox.pipeline.sources.cluster_options import asked_of
 from sandbox.pipeline.sources.cluster_rows import BROKER, SCHEMA
 from sandbox.pipeline.sources.records import rows_of
+from sandbox.pipeline.sources.source_columns import HEADERS
 from tests.interop.each_server import EACH, server_or_skip
 from tests.interop.ours.stage import sender, until
 from tests.interop.servers import PATIENT, Server
@@ -47,7 +48,7 @@ def read(server: Server, topic: str, **given: str) -> list[dict[str, Any]]:
 
 def stored(server: Server, topic: str) -> list[dict[str, Any]]:
     """Return the stored rows of QueueViz's store reader, queue by queue."""
-    names = [name for name in SCHEMA.names if name != BROKER]
+    names = [name for name in SCHEMA.names if name not in (BROKER, HEADERS)]
     found = [row for batch in rows_of(server.store, names) for row in batch.to_pylist() if row["topic"] == topic]
     return sorted(found, key=lambda row: (row["queueId"], row["queueOffset"]))
 

@@ -32,7 +32,8 @@ def states(root: Path, directory: Path) -> list[str]:
 
 def rows_alone(root: Path, options: Mapping[str, str] | None = None) -> list[Row]:
     """Without sealed files."""
-    reader = StoreSource({"path": str(root), **(options or {})}).reader(None)
+    columns = ",".join(SCHEMA.names)
+    reader = StoreSource({"path": str(root), "columns": columns, **(options or {})}).reader(None)
     return [row for part in reader.partitions() for made in reader.read(part) for row in made.to_pylist()]
 
 

@@ -6,6 +6,9 @@ stream keeps and for its rows as Parquet.  `how`: `once` reads a table; `again` 
 `counts` counts all rows, those of `where`, all again; `narrowed` reports by what `query` narrows `messages`; `load`
 counts the rows of each store of `paths`; `sql` reports the `table` of a `statement`; `here` reports the number of
 rows and the columns that a small run reads in this process, and whether Spark's are equal.
+`windows` counts the rows of each minute of `timestamp`, read once and by a stream with a watermark: `[start in s, n]`.
+`queries` answers the random queries from seed `first` to `beyond` by text and by frames.
+`fails` reads or writes a mistake (`tests.pipeline.mistakes`) and reports the first `line` of Spark's error.
 The format `rows` streams JSON files of `path` into the topic `to`.  A report has `rows`, `[[queueId, queueOffset], …]`,
 and of streams how far `behind` each batch was, also as a listener `heard` it; or `why`, a sentence.
 """
@@ -18,8 +21,11 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import reduce
 from pathlib import Path
 from typing import Any
+
+from pyspark.sql import functions as f
 
 from sandbox.pipeline.runs.error_sentences import sentence_of
 from sandbox.pipeline.runs.launch import environment_of
@@ -32,8 +38,15 @@ from sandbox.pipeline.spark.read_here import table_of
 from sandbox.pipeline.spark.small_runs import settings_of
 from sandbox.pipeline.sql.pushed_filters import options_of
 from tests.pipeline.command_line import WITHIN_S
+from tests.pipeline.mistakes import MISTAKES, STREAM, WRITE, Mistake
+from tests.pipeline.random_queries import AGGREGATES, KEYS, Query, query_of
 from tests.server.server import ROOT, until
 
+OF_SMALL_QUERIES = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+}
 ROWS = "body STRING, keys STRING, properties MAP<STRING, STRING>"
 
 
@@ -135,6 +148,12 @@ def reported(session: Any, how: str, kind: str, at: Path, options: dict[str, str
             return {"counts": [rows.count(), rows.where(where).count(), rows.count()]}
         rows.createOrReplaceTempView("messages")
         return {"options": options_of(session.sql(query)._jdf.queryExecution().optimizedPlan())}
+    if how == "windows":
+        return windows(session, kind, at, options)
+    if how == "queries":
+        return queries(session, kind, range(int(options.pop("first")), int(options.pop("beyond"))), options)
+    if how == "fails":
+        return {"line": line_of_failure(session, MISTAKES[int(options.pop("number"))], options)}
     to = options.pop("to", "")
     if how in ("once", "again"):
         rows = session.read.format(kind).options(**options).load()
@@ -176,6 +195,67 @@ def read_twice(session: Any, kind: str, options: dict[str, str]) -> dict[str, An
     spark = table_of(session, source, options)
     is_equal = mine == sorted(map(repr, spark.collect())) and here.schema == spark.schema
     return {"rows": len(mine), "is_here": is_here, "is_equal": is_equal, "columns": here.columns}
+
+
+def windows(session: Any, kind: str, at: Path, options: dict[str, str]) -> dict[str, Any]:
+    def counted(rows: Any) -> Any:
+        rows = rows.withWatermark("timestamp", "10 minutes").groupBy(f.window("timestamp", "1 minute"))
+        return rows.count().select(f.unix_timestamp("window.start").alias("start"), "count")
+
+    once = counted(session.read.format(kind).options(**options).load())
+    stream = counted(session.readStream.format(kind).options(**options).load())
+    writer = stream.writeStream.format("memory").queryName("windows").outputMode("complete")
+    query = writer.option("checkpointLocation", str(at / "windows")).trigger(availableNow=True).start()
+    query.awaitTermination()
+    tables = {"once": once, "stream": session.table("windows")}
+    return {name: sorted(list(row) for row in table.collect()) for name, table in tables.items()}
+
+
+def queries(session: Any, kind: str, seeds: range, options: dict[str, str]) -> dict[str, Any]:
+    for name, value in OF_SMALL_QUERIES.items():
+        session.conf.set(name, value)
+    return {"answers": [answers(session, kind, query_of(seed), options) for seed in seeds]}
+
+
+def answers(session: Any, kind: str, query: Query, options: dict[str, str]) -> list[list[list[Any]]]:
+    """Return the rows of a query, computed in each way that it has."""
+
+    def asked(narrowed: dict[str, str]) -> Any:
+        rows = session.read.format(kind).options(**options, **narrowed).load()
+        rows.createOrReplaceTempView("messages")
+        for name, condition in query.views.items():
+            session.table("messages").where(condition).createOrReplaceTempView(name)
+        return session.sql(query.text)
+
+    rows = asked({})
+    if narrowed := options_of(rows._jdf.queryExecution().optimizedPlan()):
+        rows = asked(narrowed)  # as the job `sql` does
+    made = [rows.collect()]
+    if query.frames is not None:
+        made.append(of_frames(session.read.format(kind).options(**options).load(), *query.frames).collect())
+    return [sorted((list(row) for row in rows), key=str) for rows in made]
+
+
+def of_frames(rows: Any, how: str, conditions: list[str]) -> Any:
+    tables = [rows.where(condition).select(*KEYS) for condition in conditions]
+    joined = reduce(lambda one, other: one.unionAll(other) if how == "union" else one.join(other, list(KEYS)), tables)
+    aggregates = [f.expr(text) for text in AGGREGATES.split(", ")]
+    return joined.groupBy("topic").agg(*aggregates)
+
+
+def line_of_failure(session: Any, mistake: Mistake, options: dict[str, str]) -> str:
+    try:
+        if mistake.how == WRITE:
+            rows = session.sql("SELECT 'x' AS value")
+            rows.write.format(mistake.form).options(**options).mode("append").save()
+        elif mistake.how == STREAM:
+            rows = session.readStream.format(mistake.form).options(**options).load()
+            rows.writeStream.format("noop").trigger(availableNow=True).start().awaitTermination()
+        else:
+            session.read.format(mistake.form).options(**options).load().collect()
+    except Exception as error:
+        return str(error).splitlines()[0]
+    return ""
 
 
 def places_of(rows: Any) -> list[list[int]]:

@@ -7,7 +7,8 @@ from uuid import uuid4
 
 import orjson
 
-from sandbox.pipeline.sources.event_types import ddl_of, schema_of
+from sandbox.pipeline.sources.event_types import HEAD, ddl_of, schema_of
+from sandbox.pipeline.sources.source_columns import TIMESTAMP
 from sandbox.pipeline.spark.master_address import KEPT_IN
 from sandbox.pipeline.spark.read_here import table_of
 from sandbox.pipeline.spark.small_runs import gathered
@@ -48,6 +49,6 @@ def entries_of(job_input: "Given", *events: str, columns: Sequence[str] = ()) ->
         "endingOffsets": json.dumps({sandbox: seq + 1 for sandbox, seq in job_input.true_to.items()}),
         "journals": orjson.dumps({name: str(path) for name, path in journals.items()}).decode(),
     }
-    if columns:
-        options["columns"] = ",".join(columns)
-    return table_of(job_input.session, JournalSource, options)
+    if names := schema_of(events, columns).names[len(HEAD) :]:
+        options["columns"] = ",".join(names)
+    return table_of(job_input.session, JournalSource, options).drop(TIMESTAMP)  # of events without a field

@@ -44,6 +44,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
         .options(
             journals=orjson.dumps(journals).decode(),
             linesOf=",".join(sorted(WANTED)),
+            columns="fields",
             failOnDataLoss="false",
             maxBytesPerTrigger=str(MOST_BYTES),
         )

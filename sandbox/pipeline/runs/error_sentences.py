@@ -17,7 +17,8 @@ WORKER_GONE = (
 )
 NO_ROOM = "The disk is full. Free some space and run the job again."
 
-_OURS = re.compile(r"^\s*(?:sandbox\.[\w.]+|ValueError): (.+)$", re.MULTILINE)
+_OF_SOURCES = re.compile(r"\[ROCKETMQ_[A-Z_]+\]:? (.+)")  # the first line of their errors (`sources.error_reports`)
+_OURS = re.compile(r"^\s*(?:sandbox\.[\w.]+|ValueError): (.+)$", re.MULTILINE)  # of functions in Spark's workers
 _SEALED = re.compile(
     r"FAILED_READ_FILE.*? reading file (?:file:(?://)?)?"
     r"(/.*?/\d{20}-[0-9a-f]{16}-[0-9a-f]{8}\.parquet)"
@@ -68,7 +69,7 @@ def sentence_of(error: BaseException, *, log: str = "") -> str:
     if isinstance(error, OSError) and error.strerror and not isinstance(error, ConnectionError):
         return NO_ROOM if error.errno in (errno.ENOSPC, errno.EDQUOT) else _about_file(error)
     text = str(error)
-    if sentences := _OURS.findall(text):
+    if sentences := _OF_SOURCES.findall(text) or _OURS.findall(text):
         return str(sentences[-1])
     if sentences := _SEALED.findall(text):
         return (

@@ -17,7 +17,7 @@ from sandbox.pipeline.sealed.plan import is_whole, look
 from sandbox.pipeline.sources.local_directories import local_path
 from sandbox.pipeline.sources.option_values import listed, number_of
 from sandbox.pipeline.sources.records import SCHEMA, STORE
-from sandbox.pipeline.sources.store_options import DDL, columns_of, store_at
+from sandbox.pipeline.sources.store_options import DDL, named_columns, store_at
 from sandbox.pipeline.spark.read_here import table_of
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def messages(
     *,
     named: bool = False,
 ) -> "DataFrame":
-    """Return one row per message of these stores, with `columns` in their order (default: all).
+    """Return one row per message of these stores, with `columns` in their order (default: all stored ones).
 
     `sealed`: the directory of sealed files by store.  `named`: add a first column `store`; without it there must be
     exactly one store.  `options`: those of `rocketmq-store`.  Raises ValueError and StoreError as that source does.
@@ -77,7 +77,7 @@ def messages(
     if not named and len(stores) != 1:
         raise ValueError(f"Rows of {len(stores)} stores need a column with the name of the store.")
     requested = dict(options or {})
-    names = columns_of({"columns": ",".join(columns)} if columns else {})
+    names = named_columns(list(columns or ()), SCHEMA) or list(SCHEMA.names)
     parts = _parts(roots, files) if set(requested) <= NARROWED else dict.fromkeys(roots, NOTHING)
     tables = []
     live = {name: root for name, root in roots.items() if not parts[name].is_whole}

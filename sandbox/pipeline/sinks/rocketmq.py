@@ -40,7 +40,10 @@ from sandbox.pipeline.sinks.rows import Naming, check_columns, rows_of
 from sandbox.pipeline.sinks.sending import GROUP, Cluster, Sender
 from sandbox.pipeline.sources.cluster_access import Access, access_of
 from sandbox.pipeline.sources.cluster_rows import BROKER
+from sandbox.pipeline.sources.error_reports import reports_errors
+from sandbox.pipeline.sources.option_hints import OF_SINK, check_hints
 from sandbox.pipeline.sources.records import SCHEMA, STORE
+from sandbox.pipeline.sources.source_columns import TIMESTAMP
 from sandbox.transport.tcp_client import TcpConnector
 
 QUERY = "sql.streaming.queryId"  # Spark's names of its local properties
@@ -82,6 +85,7 @@ class BatchWriter(DataSourceArrowWriter):
     def __init__(self, target: Target, run: str) -> None:
         self.target, self.run = target, run
 
+    @reports_errors
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Sent:
         task = TaskContext.get()
         assert task is not None
@@ -95,6 +99,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
     def __init__(self, target: Target) -> None:
         self.target = target
 
+    @reports_errors
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Sent:
         task = TaskContext.get()
         assert task is not None
@@ -135,13 +140,14 @@ def target_of(options: Any, schema: Any, *, overwrite: bool) -> Target:
     """
     if overwrite:
         raise ValueError("A topic cannot be overwritten. Use the mode append.")
+    check_hints(options, OF_SINK)
     access = access_of(options)
     ask = options.get("ask", ASKS[0])
     if ask not in ASKS:
         raise ValueError(f"Option ask must be {' or '.join(ASKS)}, not {ask}.")
     types = {field.name: field.dataType.simpleString() for field in schema.fields}
     topic = options.get("topic") or None
-    check_columns(types, frozenset({STORE, BROKER, *SCHEMA.names}))
+    check_columns(types, frozenset({STORE, BROKER, TIMESTAMP, *SCHEMA.names}))
     if topic is None and "topic" not in types:
         raise ValueError("No topic. Set the option topic, or add a column topic.")
     cluster = Cluster(access.name_servers, options.get("group", GROUP), access.access_key, access.secret_key)

@@ -8,10 +8,11 @@ order of the rows and with equal rows.
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from sandbox.message import properties as names
 from sandbox.message.message import Message
+from sandbox.pipeline.sources.option_values import meant_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,6 +23,7 @@ KINDS = {
     "keys": ("string",),
     "tags": ("string",),
     "properties": ("map<string,string>",),
+    "headers": ("array<struct<key:string,value:binary>>",),
     "queueId": ("int", "bigint"),
     "delayLevel": ("int", "bigint"),
 }
@@ -64,6 +66,13 @@ RocketMQ: `MessageConst.STRING_HASH_SET`.
 """
 NAME_BYTES = 16
 TIME = slice(10, 14)  # of a UNIQ_KEY: milliseconds since the start of the month
+
+
+class Header(TypedDict):
+    """An element of the column `headers`."""
+
+    key: str | None
+    value: bytes | None
 
 
 class Row(NamedTuple):
@@ -116,12 +125,12 @@ def rows_of(batch: "pa.RecordBatch", topic: str | None) -> Iterator[Row]:
         name: batch.column(name).to_pylist() if name in batch.schema.names else [None] * batch.num_rows
         for name in KINDS
     }
-    for body, own, keys, tags, pairs, queue_id, delay in zip(*columns.values(), strict=True):
+    for body, own, keys, tags, pairs, headers, queue_id, delay in zip(*columns.values(), strict=True):
         if body is None:
             raise ValueError("A row has no body. Remove rows without a body.")
         if not (named := own or topic):
             raise ValueError("A row has no topic. Set the option topic, or fill the column topic.")
-        properties = dict(pairs or ())
+        properties: dict[str, str] = dict(pairs or ()) or _properties_of(headers)
         yield Row(
             named,
             body.encode() if isinstance(body, str) else body,
@@ -133,13 +142,23 @@ def rows_of(batch: "pa.RecordBatch", topic: str | None) -> Iterator[Row]:
         )
 
 
+def _properties_of(headers: "Sequence[Header | None] | None") -> dict[str, str]:
+    """Return the headers of a row as properties, the inverse of the column of the sources; nulls are left out."""
+    return {
+        header["key"]: header["value"].decode("utf-8", "replace")
+        for header in headers or ()
+        if header is not None and header["key"] is not None and header["value"] is not None
+    }
+
+
 def check_columns(types: dict[str, str], also: frozenset[str]) -> None:
     """Raise ValueError if a column is unknown, of a wrong type, or if the column `body` is missing.
 
     `types`: Spark types by column.  `also`: further allowed columns.
     """
     if unknown := sorted(set(types) - set(KINDS) - also):
-        raise ValueError(f"A message has no {', '.join(unknown)}. Columns are: {', '.join(KINDS)}.")
+        near = meant_columns(unknown, KINDS)
+        raise ValueError(f"A message has no {', '.join(unknown)}.{near} Columns are: {', '.join(KINDS)}.")
     if "body" not in types:
         raise ValueError("The column body is missing: it is the content of a message.")
     for name, kinds in KINDS.items():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import pyarrow as pa
 from pyspark.sql.datasource import CaseInsensitiveDict, DataSource
 
+from sandbox.pipeline.sources.error_reports import reports_errors
 from sandbox.pipeline.sources.local_directories import PATHS
 from sandbox.pipeline.sources.portable_source import reduced
 
@@ -36,6 +37,7 @@ class CatalogSource(DataSource):
     def ddl(self, columns: pa.Schema) -> str:
         raise NotImplementedError
 
+    @reports_errors
     def schema(self) -> "str | StructType":
         created = of_creation(self.options)
         if created is None:
@@ -50,10 +52,12 @@ class CatalogSource(DataSource):
     def _key(self) -> str:
         return f"{self.name()}.options"
 
+    @reports_errors
     def writer(self, schema: Any, overwrite: bool) -> Any:
         """Refuse INSERT INTO and `write`.  Raises ValueError."""
         self._refuse()
 
+    @reports_errors
     def streamWriter(self, schema: Any, overwrite: bool) -> Any:
         """Refuse `writeStream`.  Raises ValueError."""
         self._refuse()

@@ -23,6 +23,7 @@ from sandbox.message import topic_names
 from sandbox.message.queue import MessageQueue
 from sandbox.pipeline.sources.cluster_access import Access
 from sandbox.pipeline.sources.cluster_offsets import Ends, named
+from sandbox.pipeline.sources.conditions import NotForUs, NoTopic
 from sandbox.remoting.bodies import TopicRouteData
 from sandbox.remoting.channel import Connector
 from sandbox.remoting.codes import ResponseCode
@@ -36,14 +37,6 @@ QUESTIONS = 64  # under way
 BUSY = frozenset({ResponseCode.SYSTEM_BUSY, ResponseCode.SERVICE_NOT_AVAILABLE, ResponseCode.FLOW_CONTROL})
 
 T = TypeVar("T")
-
-
-class NoTopic(SandboxError):
-    """Error: the name servers, or the broker, do not have the topic."""
-
-
-class NotForUs(SandboxError):
-    """Error: a broker refuses a request, and repeating it is useless."""
 
 
 class Link:

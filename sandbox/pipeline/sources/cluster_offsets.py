@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from heapq import heapify, heapreplace
 from typing import NamedTuple
 
-from sandbox.kernel.errors import ClientError, StoreError
+from sandbox.kernel.errors import ClientError
 from sandbox.message.queue import MessageQueue
+from sandbox.pipeline.sources.conditions import DataLost
 from sandbox.pipeline.sources.store_offsets import EARLIEST, LATEST, WAY_ON
 
 Offsets = Mapping[MessageQueue, int]
@@ -41,15 +42,15 @@ def named(queue: MessageQueue) -> str:
     return f"queue {queue.row} of topic {queue.topic}"
 
 
-def lost(queue: MessageQueue, begin: int, end: int) -> StoreError:
-    return StoreError(
+def lost(queue: MessageQueue, begin: int, end: int) -> DataLost:
+    return DataLost(
         f"Messages {begin} to {end - 1} of {named(queue)} no longer exist: retention removed "
         f"them before they were read.{WAY_ON}"
     )
 
 
-def ended(queue: MessageQueue, begin: int, high: int) -> StoreError:
-    return StoreError(
+def ended(queue: MessageQueue, begin: int, high: int) -> DataLost:
+    return DataLost(
         f"The {named(queue)} ends at {high} and has no offset {begin} to continue from. It was deleted or "
         f"created again, or its broker lost messages.{WAY_ON}"
     )
@@ -63,17 +64,22 @@ def resolved(
     Raises ClientError if the option names a queue that is not read.
     """
     explicit = asked if isinstance(asked, Mapping) else {}
-    for queue in sorted(explicit):
-        if queue not in queue_ends:
-            raise ClientError(
-                f"Option {option} names {named(queue)}, which is not read. Remove it, or correct its name."
-            )
+    check_read(option, explicit, queue_ends)
     special = {"earliest": EARLIEST, "latest": LATEST}[otherwise if isinstance(asked, Mapping) else asked]
     places = {queue: explicit.get(queue, special) for queue in queue_ends}
     return {
         queue: {EARLIEST: queue_ends[queue].low, LATEST: queue_ends[queue].high}.get(offset, offset)
         for queue, offset in places.items()
     }
+
+
+def check_read(option: str, queues: Iterable[MessageQueue], queue_ends: Mapping[MessageQueue, Ends]) -> None:
+    """Raise ClientError if the option names a queue that is not read."""
+    for queue in sorted(queues):
+        if queue not in queue_ends:
+            raise ClientError(
+                f"Option {option} names {named(queue)}, which is not read. Remove it, or correct its name."
+            )
 
 
 def begins(

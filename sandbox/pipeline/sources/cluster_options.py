@@ -8,19 +8,21 @@ import orjson
 import pyarrow as pa
 
 from sandbox.message.queue import MessageQueue
-from sandbox.message.topic_names import OF_GROUPS
 from sandbox.pipeline.sources.batch_limits import PACE, Pace, no_pace, pace_of
 from sandbox.pipeline.sources.cluster_access import ACCESS, Access, access_of
 from sandbox.pipeline.sources.cluster_rows import SCHEMA
-from sandbox.pipeline.sources.from_time import FROM_TIME, FromTime, from_time_of
+from sandbox.pipeline.sources.option_hints import OF_CLUSTER
 from sandbox.pipeline.sources.option_values import MIN_PARTITIONS, check_names, is_strict, least_partitions, listed
+from sandbox.pipeline.sources.source_columns import INCLUDE_HEADERS, with_headers
 from sandbox.pipeline.sources.store_offsets import EARLIEST, LATEST
 from sandbox.pipeline.sources.store_options import fields_in, named_columns
+from sandbox.pipeline.sources.time_bounds import FROM_TIME, TO_TIME, Bounds, bounds_of, no_ends
+from sandbox.pipeline.sources.topic_pattern import PATTERN, matches, pattern_of
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-TOPICS = ("subscribe", "subscribePattern", "assign")
+TOPICS = ("subscribe", PATTERN, "assign")
 NAMES = (
     *ACCESS,
     *TOPICS,
@@ -28,6 +30,8 @@ NAMES = (
     "startingOffsets",
     "endingOffsets",
     *FROM_TIME,
+    *TO_TIME,
+    INCLUDE_HEADERS,
     *PACE,
     MIN_PARTITIONS,
     "failOnDataLoss",
@@ -43,13 +47,9 @@ class Chosen(NamedTuple):
     queues: frozenset[MessageQueue] | None = None
 
     def matches(self, topic: str) -> bool:
-        """Return True if the pattern matches the topic.
-
-        Topics of groups (retries, dead letters) match only if the pattern begins with %.
-        """
+        """Return True if the pattern matches the topic."""
         assert self.pattern is not None
-        of_group = topic.startswith(OF_GROUPS) and not self.pattern.pattern.startswith("%")
-        return not of_group and self.pattern.fullmatch(topic) is not None
+        return matches(self.pattern, topic)
 
     def has(self, queue: MessageQueue) -> bool:
         """Return True if the queue is chosen, given that its topic is."""
@@ -70,7 +70,7 @@ class Asked(NamedTuple):
     columns: list[str]
     starting: str | Offsets
     ending: str | Offsets
-    from_time: FromTime | None
+    times: Bounds
     pace: Pace
     min_partitions: int
     fail_on_data_loss: bool
@@ -78,7 +78,7 @@ class Asked(NamedTuple):
 
 def schema_of(options: Mapping[str, str]) -> pa.Schema:
     """Return the columns that the options choose.  Raises ValueError for an unknown option or column."""
-    check_names(options, NAMES)
+    check_names(options, NAMES, OF_CLUSTER)
     return pa.schema([SCHEMA.field(name) for name in _columns(None, options)])
 
 
@@ -95,20 +95,19 @@ def asked_of(options: Mapping[str, str], schema: "StructType | None" = None) -> 
 
 def stream_of(options: Mapping[str, str], schema: "StructType | None" = None) -> Asked:
     """Return the parsed options of a stream.  Raises ValueError."""
-    if "endingOffsets" in options:
-        raise ValueError("Option endingOffsets needs a batch read: a stream has no end.")
+    no_ends(options)
     return _asked(options, schema, "latest")
 
 
 def _asked(options: Mapping[str, str], schema: "StructType | None", starting: str) -> Asked:
-    check_names(options, NAMES)
+    check_names(options, NAMES, OF_CLUSTER)
     return Asked(
         access_of(options),
         chosen_of(options),
         _columns(schema, options),
         offsets_of(options, "startingOffsets", starting),
         offsets_of(options, "endingOffsets", "latest"),
-        from_time_of(options),
+        bounds_of(options, position_of, '{"orders": {"broker-a:0": time}}'),
         pace_of(options),
         least_partitions(options),
         is_strict(options),
@@ -128,10 +127,7 @@ def chosen_of(options: Mapping[str, str]) -> Chosen:
     if names == ["assign"]:
         queues = frozenset(_assigned(options["assign"]))
         return Chosen(tuple(sorted({queue.topic for queue in queues})), None, queues)
-    try:
-        return Chosen(pattern=re.compile(options["subscribePattern"]))
-    except re.error as error:
-        raise ValueError(f"Option subscribePattern is not a regular expression: {error}.") from None
+    return Chosen(pattern=pattern_of(options[PATTERN]))
 
 
 def offsets_of(options: Mapping[str, str], option: str, default: str) -> str | Offsets:
@@ -188,7 +184,9 @@ def _queue(topic: str, name: Any) -> MessageQueue:
 
 
 def _columns(schema: "StructType | None", options: Mapping[str, str]) -> list[str]:
-    return named_columns(listed(options, "columns"), SCHEMA) if schema is None else fields_in(schema, SCHEMA)
+    if schema is not None:
+        return fields_in(schema, SCHEMA)
+    return with_headers(named_columns(listed(options, "columns"), SCHEMA), SCHEMA, options)
 
 
 def _table(value: Any) -> list[tuple[str, Any]]:

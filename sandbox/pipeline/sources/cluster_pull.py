@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from sandbox.client.admin.messages import MAX_PULLED, PulledBytes
 from sandbox.kernel.errors import CorruptRecord, StoreError
-from sandbox.pipeline.sources.cluster_link import LONGEST_PAUSE_S, PAUSE_S, Link, NotForUs, NoTopic
+from sandbox.pipeline.sources.cluster_link import LONGEST_PAUSE_S, PAUSE_S, Link
 from sandbox.pipeline.sources.cluster_offsets import Ends, Range, ended, lost, named
 from sandbox.pipeline.sources.cluster_rows import Pulled, records_in
+from sandbox.pipeline.sources.conditions import NotForUs, NoTopic
 from sandbox.pipeline.sources.store_offsets import WAY_ON
 from sandbox.remoting.codes import ResponseCode
 

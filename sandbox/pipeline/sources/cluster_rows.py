@@ -10,16 +10,15 @@ import pyarrow as pa
 from sandbox.kernel.errors import CorruptRecord
 from sandbox.message.queue import MessageQueue
 from sandbox.message.record import FIXED_BYTES
-from sandbox.pipeline.sources.records import SCHEMA as STORE_SCHEMA
-from sandbox.pipeline.sources.records import batches_at
+from sandbox.pipeline.sources.records import SOURCE_SCHEMA, batches_at
 from sandbox.store_columns.queue_positions import Places
 
 BROKER = "broker"
 SCHEMA = pa.schema(
     [
-        STORE_SCHEMA.field("topic"),
+        SOURCE_SCHEMA.field("topic"),
         (BROKER, pa.string()),
-        *(field for field in STORE_SCHEMA if field.name not in ("topic", "tagsCode")),
+        *(field for field in SOURCE_SCHEMA if field.name not in ("topic", "tagsCode")),
     ]
 )
 """One row per message, as of `rocketmq-store`; a pull says no `tagsCode`."""

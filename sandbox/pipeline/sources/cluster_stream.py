@@ -14,10 +14,11 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTri
 
 from sandbox.message.queue import MessageQueue
 from sandbox.pipeline.sources import cluster_offsets as offsets
-from sandbox.pipeline.sources.cluster import RangePartition, batches, started, there
+from sandbox.pipeline.sources.cluster import RangePartition, batches, check_asked, started, there
 from sandbox.pipeline.sources.cluster_line import Dial, Line, TcpLine
 from sandbox.pipeline.sources.cluster_options import Asked, Offsets, plain, position_of
 from sandbox.pipeline.sources.cluster_watch import Watch
+from sandbox.pipeline.sources.error_reports import reports_errors
 from sandbox.pipeline.sources.first_end import FirstEnd
 from sandbox.pipeline.sources.store_offsets import LATEST, shares
 from sandbox.pipeline.sources.trigger import Trigger
@@ -37,8 +38,10 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._trigger = Trigger(asked.pace)
         self._watch = Watch(asked)
 
+    @reports_errors
     def initialOffset(self) -> dict[str, object]:
         queue_ends = self._line.run(there(self._line.link, self.asked.chosen))
+        check_asked(self.asked, queue_ends)
         starts = self._line.run(started(self._line.link, self.asked, queue_ends))
         offsets.begins(starts, queue_ends, fail_on_data_loss=self.asked.fail_on_data_loss)
         return self._first_end.begun(plain(starts), is_late=self._begins_late)
@@ -46,6 +49,7 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def getDefaultReadLimit(self) -> ReadLimit:
         return self._trigger.limit
 
+    @reports_errors
     def latestOffset(self, start: dict[str, object], limit: ReadLimit) -> dict[str, Any]:
         if self._first_end.take(start):
             return start
@@ -68,14 +72,17 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Return the ends at the last planning, or None before it; `progress.behind` counts the messages up to them."""
         return plain(self._watch.highs) if self._watch.highs else None
 
+    @reports_errors
     def prepareForTriggerAvailableNow(self) -> None:
         queue_ends = self._line.run(self._watch.ends(self._line.link, {}, waits=True))
         self._target = {queue: ends.high for queue, ends in queue_ends.items()}
 
+    @reports_errors
     def partitions(self, start: dict[str, object], end: dict[str, object]) -> Sequence[InputPartition]:
         ranges = offsets.between(position_of(start), position_of(end), is_first=self._first_end.planned(start))
         return [RangePartition(piece) for piece in offsets.split(ranges, self.asked.min_partitions)]
 
+    @reports_errors
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, RangePartition)
         line = self._dial(self.asked.access)
@@ -100,7 +107,7 @@ class ClusterStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """True if the start depends on the time of the call."""
         starting = self.asked.starting
         return (
-            self.asked.from_time is not None
+            self.asked.times.start is not None
             or starting == "latest"
             or (isinstance(starting, Mapping) and LATEST in starting.values())
         )

@@ -13,6 +13,8 @@ import orjson
 import pyarrow as pa
 
 from sandbox.journal.events import BY_NAME
+from sandbox.pipeline.sources.option_values import meant
+from sandbox.pipeline.sources.source_columns import INSTANT
 
 HEAD = pa.schema([("sandbox", pa.string()), ("seq", pa.int64()), ("at_ms", pa.int64()), ("event", pa.string())])
 """The first columns of every row."""
@@ -21,7 +23,13 @@ FIELDS = pa.field("fields", pa.string())
 """The entry's line in the segment: the only other column without named events."""
 
 PLAIN = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64(), dict: pa.string()}
-NAMES = {pa.string(): "STRING", pa.bool_(): "BOOLEAN", pa.int64(): "BIGINT", pa.float64(): "DOUBLE"}
+NAMES = {
+    pa.string(): "STRING",
+    pa.bool_(): "BOOLEAN",
+    pa.int64(): "BIGINT",
+    pa.float64(): "DOUBLE",
+    INSTANT: "TIMESTAMP",
+}
 
 Convert = Callable[[Any], Any]
 
@@ -60,7 +68,7 @@ def schema_of(events: Sequence[str], fields: Sequence[str] = ()) -> pa.Schema:
 def columns_of(event: str) -> dict[str, tuple[pa.DataType, Convert | None]]:
     """Return for each field its type and a converter from its JSON value (None: not needed).  Raises UnknownEvent."""
     if event not in BY_NAME:
-        raise UnknownEvent(f"No event {event}. docs/events.md lists them.")
+        raise UnknownEvent(f"No event {event}.{meant([event], BY_NAME)} docs/events.md lists them.")
     return {name: _column(hint) for name, hint in get_type_hints(BY_NAME[event]).items()}
 
 

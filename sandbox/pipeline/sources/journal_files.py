@@ -15,11 +15,13 @@ import pyarrow as pa
 
 from sandbox.journal.segments import segments
 from sandbox.kernel.errors import CorruptRecord, StoreError
-from sandbox.pipeline.sources.event_types import columns_of, schema_of
+from sandbox.pipeline.sources.event_types import FIELDS, HEAD, columns_of, schema_of
 from sandbox.pipeline.sources.local_directories import has_names, local_path, named_directories
 from sandbox.pipeline.sources.option_values import listed
+from sandbox.pipeline.sources.source_columns import TIMESTAMP, instants, with_timestamp
 
 JOURNALS = "journals"
+AT_MS = "at_ms"
 BATCH_ROWS = 8_192
 BEYOND = 1 << 63
 
@@ -92,20 +94,28 @@ class Chosen(NamedTuple):
     """The columns of the rows.
 
     `events`: events with typed fields (empty: the line instead).  `lines_of`: events that keep their line.
-    `fields`: the typed fields to include (empty: all).
+    `fields`: the typed fields to include (empty: all).  `has_timestamp`: also the time as an instant.
     """
 
     events: tuple[str, ...] = ()
     lines_of: frozenset[str] | None = None
     fields: tuple[str, ...] = ()
+    has_timestamp: bool = False
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the rows.  Raises UnknownEvent."""
+        schema = schema_of(self.events, self.fields)
+        return with_timestamp(schema, AT_MS) if self.has_timestamp else schema
 
 
 def chosen_of(options: Mapping[str, str]) -> Chosen:
     """Return the columns that the options `events`, `linesOf` and `columns` choose.  Raises ValueError."""
     lines, events, fields = (tuple(dict.fromkeys(listed(options, name))) for name in ("linesOf", "events", "columns"))
-    if fields and not events:
+    if fields and not events and not {*fields} <= {TIMESTAMP, FIELDS.name}:
         raise ValueError("Option columns needs the option events: columns are fields of events.")
-    return Chosen(events, frozenset(lines) if lines else None, fields)
+    own = tuple(name for name in fields if name != TIMESTAMP) if events else ()
+    return Chosen(events, frozenset(lines) if lines else None, own, not fields or TIMESTAMP in fields)
 
 
 def ends_of(options: Mapping[str, str]) -> dict[str, int] | None:
@@ -124,7 +134,7 @@ def ends_of(options: Mapping[str, str]) -> dict[str, int] | None:
 
 
 def batches(pieces: Sequence[Piece], chosen: Chosen, ends: Ends = None) -> Iterator[pa.RecordBatch]:
-    """Yield the entries of these pieces in order, with the columns of `schema_of(chosen.events, chosen.fields)`.
+    """Yield the entries of these pieces in order, with the columns of `chosen.schema`.
 
     Raises CorruptRecord for a line that is no entry.
     """
@@ -174,9 +184,9 @@ class _Builder:
     def __init__(self, chosen: Chosen) -> None:
         events = chosen.events
         self._schema = schema_of(events, chosen.fields)
-        self._lines_of = chosen.lines_of
+        self._lines_of, self._has_timestamp = chosen.lines_of, chosen.has_timestamp
         self._order = {
-            event: [(name, *columns_of(event).get(name, (None, None))) for name in self._schema.names[4:]]
+            event: [(name, *columns_of(event).get(name, (None, None))) for name in self._schema.names[len(HEAD) :]]
             for event in events
         }
         self.rows: list[tuple[Any, ...]] = []
@@ -200,7 +210,12 @@ class _Builder:
             arrays = [pa.array(column, field.type) for column, field in zip(columns, self._schema, strict=True)]
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise CorruptRecord(f"A journal has an invalid value: {error}") from error
-        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        if not self._has_timestamp:
+            return batch
+        number = self._schema.get_field_index(AT_MS)
+        times = instants(batch.column(number).to_numpy())
+        return batch.add_column(number + 1, TIMESTAMP, times)
 
 
 def _parsed(line: bytes, piece: Piece) -> dict[str, Any]:

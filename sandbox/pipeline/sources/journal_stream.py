@@ -16,6 +16,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 
 from sandbox.journal.segments import SEGMENT_BYTES
 from sandbox.pipeline.sources import journal_positions as positions
+from sandbox.pipeline.sources.error_reports import reports_errors
 from sandbox.pipeline.sources.first_end import FirstEnd
 from sandbox.pipeline.sources.journal_files import (
     Chosen,
@@ -27,6 +28,7 @@ from sandbox.pipeline.sources.journal_files import (
 )
 from sandbox.pipeline.sources.journal_positions import BEGINNING, Positions
 from sandbox.pipeline.sources.option_values import is_strict, number_of
+from sandbox.pipeline.sources.time_bounds import no_ends
 from sandbox.store_columns.packing import packed
 
 
@@ -45,8 +47,7 @@ def asked_of(options: Mapping[str, str]) -> Asked:
     starting = options.get("startingOffsets", "earliest").strip().lower()
     if starting not in ("earliest", "latest"):
         raise ValueError(f"Option startingOffsets must be earliest or latest, not {starting}.")
-    if "endingOffsets" in options:
-        raise ValueError("Option endingOffsets needs a batch read: a stream has no end.")
+    no_ends(options)
     text = options.get("maxBytesPerTrigger")
     most = None if text is None else number_of("maxBytesPerTrigger", text.strip())
     if most == 0:
@@ -75,6 +76,7 @@ class JournalStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._target: Positions | None = None
         self._first_end = FirstEnd()
 
+    @reports_errors
     def initialOffset(self) -> dict[str, object]:
         if not self.asked.latest:
             return positions.plain(dict.fromkeys(self.asked.journals, BEGINNING))
@@ -83,6 +85,7 @@ class JournalStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def getDefaultReadLimit(self) -> ReadLimit:
         return ReadAllAvailable() if self.asked.most_bytes is None else ReadMaxBytes(self.asked.most_bytes)
 
+    @reports_errors
     def latestOffset(self, start: dict[str, object], limit: ReadLimit) -> dict[str, object]:
         if self._first_end.take(start):
             return start
@@ -100,9 +103,11 @@ class JournalStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 news[sandbox] = min(end, positions.onward(self.asked.journals[sandbox], begin, share))
         return positions.plain({**dict.fromkeys(self.asked.journals, BEGINNING), **known, **news})
 
+    @reports_errors
     def prepareForTriggerAvailableNow(self) -> None:
         self._target = self._ends()
 
+    @reports_errors
     def partitions(self, start: dict[str, object], end: dict[str, object]) -> Sequence[InputPartition]:
         self._first_end.planned(start)
         begins, ends = positions.position_of(start), positions.position_of(end)
@@ -112,6 +117,7 @@ class JournalStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             pieces += positions.between(sandbox, path, begin, ends.get(sandbox, begin), strict=self.asked.strict)
         return partitions_of(pieces)
 
+    @reports_errors
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, JournalPartition)
         if self.asked.strict:

@@ -22,6 +22,14 @@ from sandbox.message.msg_id import host_text
 from sandbox.message.record import FIXED_BYTES, MAGIC, MAGIC_V2, V6_EXTRA_BYTES
 from sandbox.message.sys_flag import BORN_HOST_V6, COMPRESSED, HOSTS_V6, STORE_HOST_V6
 from sandbox.pipeline.sources.property_columns import Properties
+from sandbox.pipeline.sources.source_columns import (
+    HEADER_LIST,
+    HEADERS,
+    TIMESTAMP,
+    headers_of,
+    instants,
+    with_timestamp,
+)
 from sandbox.store_columns.queue_positions import EVERYTHING, Log, Longs, Places, log_files, places
 
 BATCH_ROWS = 8_192
@@ -70,7 +78,10 @@ SCHEMA = pa.schema(
         ("sysFlag", pa.int32()),
     ]
 )
-"""One row per message; times in ms, `body` is the original one."""
+"""The stored columns, one row per message; times in ms, `body` is the original one."""
+
+SOURCE_SCHEMA = with_timestamp(SCHEMA, "storeTimestamp").append(pa.field(HEADERS, HEADER_LIST))
+"""All columns of a source, also the computed ones."""
 
 
 def batches(log: Log, places: Places, columns: Sequence[str], *, rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
@@ -104,7 +115,7 @@ def batches_at(data: bytes, at: Longs, places: Places, columns: Sequence[str]) -
 
 def _made(piece: "_Piece", columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield the columns of a piece as one batch, or as more if bodies become large."""
-    schema = pa.schema([SCHEMA.field(name) for name in columns])
+    schema = pa.schema([SOURCE_SCHEMA.field(name) for name in columns])
     arrays = {name: _COLUMNS[name](piece) for name in columns if name != BODY}
     bodies = piece.bodies() if BODY in columns else iter([None])
     start = 0
@@ -297,12 +308,14 @@ _COLUMNS: dict[str, Callable[[_Piece], pa.Array]] = {
     "properties": lambda piece: piece.properties.column(),
     "bornTimestamp": lambda piece: piece.column("born_ms", np.int64),
     "storeTimestamp": lambda piece: pa.array(piece.store_ms),
+    TIMESTAMP: lambda piece: instants(piece.store_ms),
     "bornHost": lambda piece: piece.host("born_host", 48, BORN_HOST_V6),
     "storeHost": lambda piece: piece.host("store_host", 64, STORE_HOST_V6),
     "reconsumeTimes": lambda piece: piece.column("reconsume_times", np.int32),
     "sysFlag": lambda piece: pa.array(piece.sys_flag),
+    HEADERS: lambda piece: headers_of(piece.properties.column()),
 }
-assert {*_COLUMNS, BODY} == {*SCHEMA.names}
+assert {*_COLUMNS, BODY} == {*SOURCE_SCHEMA.names}
 assert FIXED_BYTES == HEAD_BYTES + 3
 assert HOSTS_V6 == BORN_HOST_V6 | STORE_HOST_V6
 

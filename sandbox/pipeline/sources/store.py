@@ -1,11 +1,11 @@
 """`spark.read.format("rocketmq-store").load(DIR)`: a store directory, QueueViz's or Apache's, one row per message.
 
 Options: `stores` instead of a directory (JSON `{name: directory}`: many at once, their names in a first column
-`store`), `columns` (names of `records.SCHEMA`, by commas: the Python data source does not get the columns a query
-needs), `topic`, `queueId` (lists by commas), `startingOffsets` (`earliest` or JSON, see `store_offsets`),
-`endingOffsets` (`latest` or JSON, exclusive), `startingTimestamp` and `startingOffsetsByTimestampStrategy` (see
-`from_time`), `minPartitions`, `failOnDataLoss`, `skippedLogs` (parts of logs that are read elsewhere, see
-`store_options.skipped_of`).  A partition is a file of a log, a part of it, or many small ones.
+`store`), `columns` (names of `records.SOURCE_SCHEMA`, by commas: the Python data source does not get the columns a
+query needs), `includeHeaders`, `topic`, `subscribe`, `queueId` (lists by commas), `subscribePattern`,
+`startingOffsets` (`earliest` or JSON, see `store_requests`), `endingOffsets` (`latest` or JSON, exclusive), times
+instead of offsets (see `time_bounds`), `minPartitions`, `failOnDataLoss`, `skippedLogs` (parts of logs that are read
+elsewhere, see `store_options.skipped_of`).  A partition is a file of a log, a part of it, or many small ones.
 
 Only options narrow what is read.  Spark (4.0 to 4.3) keeps the plan that filters were pushed into with the table, so
 a query that names a table twice, with other filters, would read the last of them for both.
@@ -20,10 +20,12 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources import store_offsets as offsets
+from sandbox.pipeline.sources import store_requests as requests
 from sandbox.pipeline.sources.batch_limits import no_pace
 from sandbox.pipeline.sources.catalog_source import CatalogSource
-from sandbox.pipeline.sources.from_time import FromTime, from_time_of
+from sandbox.pipeline.sources.error_reports import reports_errors
 from sandbox.pipeline.sources.local_directories import PATHS
+from sandbox.pipeline.sources.option_hints import OF_STORE
 from sandbox.pipeline.sources.option_values import check_names, is_strict, least_partitions
 from sandbox.pipeline.sources.records import batches, of_message, with_store
 from sandbox.pipeline.sources.store_offsets import Position
@@ -40,6 +42,8 @@ from sandbox.pipeline.sources.store_options import (
 )
 from sandbox.pipeline.sources.store_stream import StoreStreamReader
 from sandbox.pipeline.sources.store_stream import asked_of as stream_of
+from sandbox.pipeline.sources.time_bounds import END, START
+from sandbox.pipeline.sources.time_bounds import Bounds as TimeBounds
 from sandbox.store_columns.packing import packed
 from sandbox.store_columns.queue_positions import Bounds, Log, Wanted, log_files, places
 
@@ -62,9 +66,11 @@ class StoreSource(CatalogSource):
     def ddl(self, columns: pa.Schema) -> str:
         return ddl_of(columns)
 
+    @reports_errors
     def reader(self, schema: Any) -> "StoreReader":
         return StoreReader(asked_of(self.options_with(schema), schema))
 
+    @reports_errors
     def streamReader(self, schema: Any) -> StoreStreamReader:
         return StoreStreamReader(stream_of(self.options_with(schema), schema))
 
@@ -77,7 +83,7 @@ class Asked(NamedTuple):
     wanted: Wanted
     starting: str | Position
     ending: str | Position
-    from_time: FromTime | None
+    times: TimeBounds
     min_partitions: int
     fail_on_data_loss: bool
     skipped: Skipped
@@ -85,23 +91,24 @@ class Asked(NamedTuple):
 
 def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
     """Return the parsed options of a batch read.  Raises ValueError, and StoreError for a directory without a store."""
-    check_names(options, NAMES, PATHS)
+    check_names(options, NAMES, OF_STORE, PATHS)
     no_pace(options)
     starting, ending = (
-        offsets.asked_of(options, *option) for option in (("startingOffsets", "earliest"), ("endingOffsets", "latest"))
+        requests.asked_of(options, *option) for option in (("startingOffsets", "earliest"), ("endingOffsets", "latest"))
     )
-    if starting == "latest" or ending == "earliest":
+    if requests.begins_at_end(starting) or requests.ends_at_begin(ending):
         raise ValueError("A batch read begins at earliest and ends at latest, or at offsets in JSON.")
-    roots = roots_of(options)
-    offsets.check_queues("startingOffsets", starting, roots)
-    offsets.check_queues("endingOffsets", ending, roots)
+    times, wanted, roots = requests.times_of(options), wanted_of(options), roots_of(options)
+    for name, value in zip((START[2], END[2], START[1], END[1]), (starting, ending, *times), strict=True):
+        requests.check_queues(name, value, roots)
+    requests.check_topics(wanted, roots)
     return Asked(
         roots,
         columns_in(schema, options),
-        wanted_of(options),
+        wanted,
         starting,
         ending,
-        from_time_of(options),
+        times,
         least_partitions(options),
         is_strict(options),
         skipped_of(options, roots),
@@ -132,6 +139,7 @@ class StoreReader(DataSourceReader):
     def __init__(self, asked: Asked) -> None:
         self.asked, self.roots, self.wanted = asked, asked.roots, asked.wanted
 
+    @reports_errors
     def partitions(self) -> Sequence[InputPartition]:
         most_bytes, small_bytes = TASK_BYTES, SMALL_TASK_BYTES
         pieces, messages = self._pieces()
@@ -163,17 +171,18 @@ class StoreReader(DataSourceReader):
 
     def _bounds(self, root: Root, extents: Mapping[offsets.Queue, offsets.Extent]) -> Bounds:
         """Return the offsets to read, by queue: messages that are complete now, none stored later."""
-        offsets.check_asked(
+        requests.check_asked(
             self.asked.starting, self.asked.ending, extents, fail_on_data_loss=self.asked.fail_on_data_loss
         )
-        start = offsets.started(self.asked.starting, self.asked.from_time, extents, [root])
+        start = requests.started(self.asked.starting, self.asked.times.start, extents, [root])
         begins = offsets.begins(start, extents, fail_on_data_loss=self.asked.fail_on_data_loss)
-        end = offsets.resolved(self.asked.ending, extents, start.stores, otherwise="latest")
+        end = requests.ended(self.asked.ending, self.asked.times.end, extents, [root])
         return {
             (queue.topic, queue.queue_id): (begins[queue], min(end.offsets[queue], extent.end))
             for queue, extent in extents.items()
         }
 
+    @reports_errors
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if not isinstance(partition, LogPartition):  # Spark's own, for an empty plan
             return

@@ -7,18 +7,12 @@ its queues creates them again from its log.
 """
 
 from collections.abc import Iterable, Mapping
-from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
-import orjson
-
-from sandbox.kernel.errors import StoreError
 from sandbox.message.queue import MessageQueue
-from sandbox.pipeline.sources.asked_range import check_range
-from sandbox.pipeline.sources.from_time import FromTime
-from sandbox.pipeline.sources.store_options import Root, is_named
+from sandbox.pipeline.sources.conditions import DataLost
+from sandbox.pipeline.sources.store_options import Root
 from sandbox.store.reader import StoreReader
-from sandbox.store.reader_listing import queues_in
 from sandbox.store.reader_queue import is_filler
 from sandbox.store_columns.queue_positions import Wanted
 
@@ -72,9 +66,7 @@ def extents(roots: Iterable[Root], selection: Wanted) -> dict[Queue, Extent]:
     for root in roots:
         with StoreReader(root.path) as reader:
             for topic, queue_id in reader.queues():
-                if (selection.topics is None or topic in selection.topics) and (
-                    selection.queue_ids is None or queue_id in selection.queue_ids
-                ):
+                if selection.has(topic, queue_id):
                     by_queue[Queue(root.name or "", topic, queue_id)] = _extent(reader, topic, queue_id)
     return by_queue
 
@@ -107,8 +99,8 @@ def begins(position: Position, by_queue: Mapping[Queue, Extent], *, fail_on_data
         chosen[queue] = start
         if start > extent.written:
             if fail_on_data_loss:
-                raise StoreError(
-                    f"{_name(queue)} ends at {extent.end} and has no offset {start} to continue from: it "
+                raise DataLost(
+                    f"{name_of(queue)} ends at {extent.end} and has no offset {start} to continue from: it "
                     f"was created again.{WAY_ON}"
                 )
             chosen[queue] = extent.first
@@ -122,14 +114,14 @@ def begins(position: Position, by_queue: Mapping[Queue, Extent], *, fail_on_data
 WAY_ON = " Set failOnDataLoss to false to continue with the existing messages."
 
 
-def lost(queue: Queue, start: int, end: int) -> StoreError:
-    return StoreError(
-        f"{_name(queue)} no longer has the messages {start} to {end - 1}: retention removed them before "
+def lost(queue: Queue, start: int, end: int) -> DataLost:
+    return DataLost(
+        f"{name_of(queue)} no longer has the messages {start} to {end - 1}: retention removed them before "
         f"they were read.{WAY_ON}"
     )
 
 
-def _name(queue: Queue) -> str:
+def name_of(queue: Queue) -> str:
     of = f" of store {queue.store}" if queue.store else ""
     return f"Queue {queue.queue_id} of topic {queue.topic}{of}"
 
@@ -188,81 +180,10 @@ def position_of(value: Any, *, named: bool) -> Position:
     for store, topics in _table(stores):
         for topic, queues in _table(topics):
             for queue_id, offset in _table(queues):
-                if not queue_id.isdecimal() or not isinstance(offset, int) or offset < EARLIEST:
+                if not queue_id.isdecimal() or type(offset) is not int or offset < EARLIEST:
                     raise ValueError(f"queue {queue_id} of topic {topic} has the invalid offset {offset}")
                 offsets[Queue(store, topic, int(queue_id))] = offset
     return Position(frozenset(stores), offsets)
-
-
-def asked_of(options: Mapping[str, str], option: str, default: str) -> str | Position:
-    """Return the value of an option: `earliest`, `latest` or a position.  Raises ValueError."""
-    text = options.get(option, default).strip()
-    if text in ("earliest", "latest"):
-        return text
-    named = is_named(options)
-    try:
-        return position_of(orjson.loads(text), named=named)
-    except ValueError as error:
-        shape = '{store: {topic: {"0": offset}}}' if named else '{topic: {"0": offset}}'
-        raise ValueError(f"Option {option} must be earliest, latest or JSON {shape}: {error}.") from None
-
-
-def check_queues(option: str, asked: str | Position, roots: Iterable[Root]) -> None:
-    """Raise ValueError if the option names an unknown queue or store."""
-    if isinstance(asked, Position):
-        queues_of_store = {root.name or "": set(queues_in(root.path)[0]) for root in roots}
-        for queue in sorted(asked.offsets):
-            if (queue.topic, queue.queue_id) not in queues_of_store.get(queue.store, ()):
-                name = _name(queue)
-                raise ValueError(f"Option {option} names {name[0].lower()}{name[1:]}, which does not exist.")
-
-
-def check_asked(
-    starting: str | Position, ending: str | Position, by_queue: Mapping[Queue, Extent], *, fail_on_data_loss: bool
-) -> None:
-    """Raise StoreError if a batch read requests offsets that are not a range of their queue.
-
-    Streams are not checked this way.
-    """
-    starts, ends = ({} if isinstance(asked, str) else asked.offsets for asked in (starting, ending))
-    check_range(
-        starts,
-        ends,
-        {queue: extent.written for queue, extent in by_queue.items()},
-        lambda queue: f"{_name(queue)[0].lower()}{_name(queue)[1:]}",
-        fail_on_data_loss=fail_on_data_loss,
-    )
-
-
-def resolved(
-    asked: str | Position, by_queue: Mapping[Queue, Extent], stores: frozenset[str], *, otherwise: str
-) -> Position:
-    """Return the requested position in numbers; queues without a requested offset get `otherwise`."""
-
-    def at(queue: Queue, extent: Extent) -> int:
-        offset = {"earliest": EARLIEST, "latest": LATEST}[otherwise if isinstance(asked, Position) else asked]
-        if isinstance(asked, Position):
-            offset = asked.offsets.get(queue, offset)
-        return {EARLIEST: extent.first, LATEST: extent.end}.get(offset, offset)
-
-    return Position(stores, {queue: at(queue, extent) for queue, extent in by_queue.items()})
-
-
-def started(
-    asked: str | Position, from_time: FromTime | None, by_queue: Mapping[Queue, Extent], roots: Iterable[Root]
-) -> Position:
-    """Return the position where a first read begins.  Raises StoreError if a later message is required and missing."""
-    paths = {root.name or "": root.path for root in roots}
-    if from_time is None:
-        return resolved(asked, by_queue, frozenset(paths), otherwise="earliest")
-    starts: dict[Queue, int] = {}
-    for store, queues in groupby(sorted(by_queue), lambda queue: queue.store):
-        with StoreReader(paths[store]) as reader:
-            for queue in queues:
-                low, high = by_queue[queue].first, by_queue[queue].end
-                first = reader.queue(queue.topic, queue.queue_id).first_stored_from(from_time.at_ms, low, high)
-                starts[queue] = from_time.or_end(None if first == high else first, high, _name(queue))
-    return Position(frozenset(paths), starts)
 
 
 def _table(value: Any) -> list[tuple[str, Any]]:

@@ -9,10 +9,13 @@ import pyarrow as pa
 
 from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources.batch_limits import PACE
-from sandbox.pipeline.sources.from_time import FROM_TIME
 from sandbox.pipeline.sources.local_directories import PATHS, has_names, local_path, named_directories
-from sandbox.pipeline.sources.option_values import MIN_PARTITIONS, check_names, listed, number_of
-from sandbox.pipeline.sources.records import SCHEMA, STORE
+from sandbox.pipeline.sources.option_hints import OF_STORE
+from sandbox.pipeline.sources.option_values import MIN_PARTITIONS, check_names, listed, meant_columns, number_of
+from sandbox.pipeline.sources.records import SOURCE_SCHEMA, STORE
+from sandbox.pipeline.sources.source_columns import HEADER_LIST, INCLUDE_HEADERS, INSTANT, with_headers
+from sandbox.pipeline.sources.time_bounds import FROM_TIME, TO_TIME
+from sandbox.pipeline.sources.topic_pattern import PATTERN, pattern_of
 from sandbox.store.reader import StoreReader
 from sandbox.store_columns.queue_positions import Wanted
 
@@ -26,6 +29,8 @@ DDL = {
     pa.int64(): "BIGINT",
     pa.binary(): "BINARY",
     pa.map_(pa.string(), pa.string()): "MAP<STRING, STRING>",
+    INSTANT: "TIMESTAMP",
+    HEADER_LIST: "ARRAY<STRUCT<key: STRING, value: BINARY>>",
 }
 
 
@@ -69,15 +74,18 @@ def store_at(path: Path) -> Path:
     return path
 
 
+TOPICS = ("topic", "subscribe", PATTERN)
 NAMES = (
     "path",
     STORES,
     "columns",
-    "topic",
+    *TOPICS,
     "queueId",
     "startingOffsets",
     "endingOffsets",
     *FROM_TIME,
+    *TO_TIME,
+    INCLUDE_HEADERS,
     *PACE,
     MIN_PARTITIONS,
     "failOnDataLoss",
@@ -87,9 +95,9 @@ NAMES = (
 
 def schema_of(options: Mapping[str, str]) -> pa.Schema:
     """Return the columns that the options choose.  Raises ValueError for an unknown option or column."""
-    check_names(options, NAMES, PATHS)
+    check_names(options, NAMES, OF_STORE, PATHS)
     store = [pa.field(STORE, pa.string())] if is_named(options) else []
-    return pa.schema([*store, *(SCHEMA.field(name) for name in columns_of(options))])
+    return pa.schema([*store, *(SOURCE_SCHEMA.field(name) for name in columns_of(options))])
 
 
 def ddl_of(columns: pa.Schema) -> str:
@@ -100,8 +108,8 @@ def ddl_of(columns: pa.Schema) -> str:
 def columns_in(schema: "StructType | None", options: Mapping[str, str]) -> list[str]:
     """Return the columns of a schema (with `store`), or without a schema those of the options.  Raises ValueError."""
     if schema is None:
-        return [STORE] * (is_named(options)) + columns_of(options)
-    return fields_in(schema, SCHEMA, {STORE: "STRING"} if is_named(options) else {})
+        return [STORE] * is_named(options) + columns_of(options)
+    return fields_in(schema, SOURCE_SCHEMA, {STORE: "STRING"} if is_named(options) else {})
 
 
 def fields_in(schema: "StructType", known: pa.Schema, more: Mapping[str, str] | None = None) -> list[str]:
@@ -109,7 +117,8 @@ def fields_in(schema: "StructType", known: pa.Schema, more: Mapping[str, str] | 
     types = {name: DDL[known.field(name).type] for name in known.names} | dict(more or {})
     for field in schema.fields:
         if (kind := types.get(field.name)) is None:
-            raise ValueError(f"No column {field.name}. Columns are: {', '.join(types)}.")
+            near = meant_columns([field.name], types)
+            raise ValueError(f"No column {field.name}.{near} Columns are: {', '.join(types)}.")
         if "".join(kind.split()).lower() != field.dataType.simpleString():
             raise ValueError(
                 f"Column {field.name} is {kind}, not {field.dataType.simpleString().upper()}. Read it as "
@@ -121,20 +130,27 @@ def fields_in(schema: "StructType", known: pa.Schema, more: Mapping[str, str] | 
 def columns_of(options: Mapping[str, str]) -> list[str]:
     """Return the message columns that the options choose, without `store`.  Raises ValueError for an unknown one."""
     asked = [name for name in listed(options, "columns") if name != STORE or not is_named(options)]
-    return named_columns(asked, SCHEMA)
+    return with_headers(named_columns(asked, SOURCE_SCHEMA), SOURCE_SCHEMA, options)
 
 
 def named_columns(asked: list[str], known: pa.Schema) -> list[str]:
-    """Return the requested columns, or all if none is requested.  Raises ValueError for an unknown one."""
+    """Return the requested columns.  Raises ValueError for an unknown one."""
     if unknown := [name for name in asked if name not in known.names]:
-        raise ValueError(f"No column {', '.join(unknown)}. Columns are: {', '.join(known.names)}.")
-    return asked or list(known.names)
+        near = meant_columns(unknown, known.names)
+        raise ValueError(f"No column {', '.join(unknown)}.{near} Columns are: {', '.join(known.names)}.")
+    return asked
 
 
 def wanted_of(options: Mapping[str, str]) -> Wanted:
-    """Return the queues that the options choose.  Raises ValueError for an invalid number."""
+    """Return the queues that the options choose.  Raises ValueError for an invalid number or pattern."""
+    if len(names := [name for name in TOPICS if name in options]) > 1:
+        raise ValueError(f"Set {' or '.join(names)}, not {'both' if len(names) == 2 else 'all'}.")
     ids = frozenset(number_of("queueId", number) for number in listed(options, "queueId"))
-    return Wanted(topics=frozenset(listed(options, "topic")) or None, queue_ids=ids or None)
+    topics = frozenset(listed(options, "topic") + listed(options, "subscribe"))
+    if "subscribe" in options and not topics:
+        raise ValueError("Option subscribe names no topic. Write topics, separated by commas.")
+    pattern = pattern_of(options[PATTERN]) if PATTERN in options else None
+    return Wanted(topics or None, ids or None, pattern, "subscribe" in options)
 
 
 Skipped = Mapping[str, Mapping[int, int]]

@@ -1,7 +1,7 @@
 """`spark.readStream.format("rocketmq-store")`: new messages of stores, each exactly once by its checkpoint.
 
-Options beside those of the batch: `startingOffsets` (`earliest`, `latest`, or JSON as `store_offsets` has it, where
--2 is earliest and -1 latest), or a time (`from_time`); the limits of a batch (`batch_limits`).  They are named as
+Options beside those of the batch: `startingOffsets` (`earliest`, `latest`, or JSON as `store_requests` has it, where
+-2 is earliest and -1 latest), or times (`time_bounds`); the limits of a batch (`batch_limits`).  They are named as
 the Kafka source names them.  An existing checkpoint takes precedence.
 """
 
@@ -17,14 +17,17 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from sandbox.pipeline.sources import store_offsets as offsets
+from sandbox.pipeline.sources import store_requests as requests
 from sandbox.pipeline.sources.batch_limits import Pace, pace_of
+from sandbox.pipeline.sources.error_reports import reports_errors
 from sandbox.pipeline.sources.first_end import FirstEnd
-from sandbox.pipeline.sources.from_time import FromTime, from_time_of
 from sandbox.pipeline.sources.local_directories import PATHS
+from sandbox.pipeline.sources.option_hints import OF_STORE
 from sandbox.pipeline.sources.option_values import check_names, is_strict, least_partitions
 from sandbox.pipeline.sources.records import batches, of_message, with_store
 from sandbox.pipeline.sources.store_offsets import Position, Slice
 from sandbox.pipeline.sources.store_options import NAMES, Root, columns_in, roots_of, wanted_of
+from sandbox.pipeline.sources.time_bounds import START, Times, no_ends
 from sandbox.pipeline.sources.trigger import Trigger
 from sandbox.store.config import FILLER_BYTES
 from sandbox.store_columns.queue_positions import NO_END, Log, Places, Wanted, log_files, slice_places
@@ -39,7 +42,7 @@ class Asked(NamedTuple):
     columns: list[str]
     wanted: Wanted
     starting: str | Position
-    from_time: FromTime | None
+    from_time: Times | None
     pace: Pace
     min_partitions: int
     fail_on_data_loss: bool
@@ -51,27 +54,21 @@ class Asked(NamedTuple):
     @property
     def begins_late(self) -> bool:
         """True if the start depends on the time of the call."""
-        starting = self.starting
-        return (
-            self.from_time is not None
-            or starting == "latest"
-            or (isinstance(starting, Position) and offsets.LATEST in starting.offsets.values())
-        )
+        return self.from_time is not None or requests.begins_at_end(self.starting)
 
 
 def asked_of(options: Mapping[str, str], schema: Any = None) -> Asked:
     """Return the parsed options of a stream.  Raises ValueError, and StoreError for a directory without a store."""
-    check_names(options, NAMES, PATHS)
-    if "endingOffsets" in options:
-        raise ValueError("Option endingOffsets needs a batch read: a stream has no end.")
+    check_names(options, NAMES, OF_STORE, PATHS)
+    no_ends(options)
     if "skippedLogs" in options:
         raise ValueError("Option skippedLogs needs a batch read: a stream skips no logs.")
     return Asked(
         roots_of(options),
         columns_in(schema, options),
         wanted_of(options),
-        offsets.asked_of(options, "startingOffsets", "earliest"),
-        from_time_of(options),
+        requests.asked_of(options, "startingOffsets", "earliest"),
+        requests.times_of(options).start,
         pace_of(options),
         least_partitions(options),
         is_strict(options),
@@ -96,15 +93,20 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._trigger = Trigger(asked.pace)
         self._latest: dict[str, object] | None = None
 
+    @reports_errors
     def initialOffset(self) -> dict[str, object]:
-        offsets.check_queues("startingOffsets", self.asked.starting, self.asked.roots)
+        requests.check_queues(START[2], self.asked.starting, self.asked.roots)
+        requests.check_queues(START[1], self.asked.from_time, self.asked.roots)
+        requests.check_topics(self.asked.wanted, self.asked.roots)
         extents = offsets.extents(self.asked.roots, self.asked.wanted)
-        position = offsets.started(self.asked.starting, self.asked.from_time, extents, self.asked.roots)
+        requests.check_asked(self.asked.starting, "latest", extents, fail_on_data_loss=self.asked.fail_on_data_loss)
+        position = requests.started(self.asked.starting, self.asked.from_time, extents, self.asked.roots)
         return self._first_end.begun(self._plain(position), is_late=self.asked.begins_late)
 
     def getDefaultReadLimit(self) -> ReadLimit:
         return self._trigger.limit
 
+    @reports_errors
     def latestOffset(self, start: dict[str, object], limit: ReadLimit) -> dict[str, object]:
         if self._first_end.take(start):
             return start
@@ -127,10 +129,12 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Return the ends at the last planning, or None before it; `progress.behind` counts the messages up to them."""
         return self._latest
 
+    @reports_errors
     def prepareForTriggerAvailableNow(self) -> None:
         extents = offsets.extents(self.asked.roots, self.asked.wanted)
         self._target = {queue: extent.end for queue, extent in extents.items()}
 
+    @reports_errors
     def partitions(self, start: dict[str, object], end: dict[str, object]) -> Sequence[InputPartition]:
         self._first_end.planned(start)
         position, goal = (offsets.position_of(value, named=self.asked.is_named) for value in (start, end))
@@ -141,6 +145,7 @@ class StoreStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         most = min(MESSAGES_PER_TASK, messages // least) if least else MESSAGES_PER_TASK
         return [SlicePartition(group) for group in offsets.packed(slices, most)]
 
+    @reports_errors
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, SlicePartition)
         paths = {root.name or "": root for root in self.asked.roots}

@@ -4,7 +4,10 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import duckdb
+import pyarrow as pa
 import pytest
 
 from sandbox.journal.events import SandboxSlept
@@ -12,7 +15,11 @@ from sandbox.pipeline.sources.records import rows_of
 from sandbox.pipeline.sources.store import StoreSource
 from sandbox.pipeline.spark import read_here
 from tests.pipeline.journals import write_journal
+from tests.pipeline.random_queries import TOPICS, by_duckdb, query_of
 from tests.pipeline.spark_streams import Streams, streams
+from tests.pipeline.store_reads import written
+from tests.unit.store.stores import Stores, message
+from tests.wide import seeds
 
 pytestmark = pytest.mark.pipeline
 
@@ -31,6 +38,43 @@ def test_a_filter_changes_no_later_answer(spark: Streams, golden: Path, tmp_path
     journal = write_journal(tmp_path, [SandboxSlept("idle")] * 30)
     found = spark.ask(how="counts", format="rocketmq-journal", path=str(journal), where="seq < 5")
     assert found == {"counts": [30, 5, 30]}
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of four log files, with messages in twelve queues; smaller files would cost most of the time."""
+    stores = Stores(commit_log_file_bytes=1 << 16, consume_queue_file_entries=1_000)
+    store = stores.opened()
+    for number in range(1_050):
+        stores.put(store, message(number, topic=TOPICS[number % 3], queue_id=number // 3 % 4))
+    store.close()
+    return written(stores.sim_disk.image(), tmp_path_factory.mktemp("many"))
+
+
+def duckdb_answers(root: Path, seeds: range) -> Iterator[list[list[Any]]]:
+    table = pa.Table.from_batches(rows_of(root))
+    with duckdb.connect() as base:
+        base.register("messages", table)
+        for seed in seeds:
+            rows = base.sql(by_duckdb(query_of(seed))).fetchall()
+            yield sorted((list(row) for row in rows), key=str)
+
+
+@pytest.mark.parametrize("part", seeds(1, 10))
+def test_random_queries_have_the_answers_of_another_engine(spark: Streams, many: Path, part: int) -> None:
+    """Twenty queries a part."""
+    numbers = range(20 * part, 20 * part + 20)
+    asked = {"first": str(numbers.start), "beyond": str(numbers.stop)}
+    report = spark.ask(how="queries", format="rocketmq-store", path=str(many), **asked)
+    expected = list(duckdb_answers(many, numbers))
+    wrong = {
+        query_of(seed): (rows, answer)
+        for seed, rows, answers in zip(numbers, expected, report["answers"], strict=True)
+        for answer in answers
+        if answer != rows
+    }
+    assert not wrong
+    assert sum(bool(rows) for rows in expected) >= len(numbers) // 3, "many have rows"
 
 
 @pytest.mark.parametrize(

@@ -194,7 +194,7 @@ def test_options_are_read_and_columns_chosen() -> None:
             "Option maxOffsetsPerTrigger needs a stre",
         ),
         ({**GOOD, "minPartitions": "1000000"}, "Option minPartitions is 1000000; the maximum is 100000."),
-        ({**GOOD, "columns": "tagsCode"}, "No column tagsCode. Columns are: topic, broker, queueId"),
+        ({**GOOD, "columns": "tagsCode"}, "No column tagsCode. Did you mean tags? Columns are: topic, broker, queueId"),
         ({**GOOD, "failOnDataLoss": "no"}, "Option failOnDataLoss must be true or false, not no."),
     ],
 )

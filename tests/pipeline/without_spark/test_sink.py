@@ -289,7 +289,10 @@ def test_a_row_that_is_no_message_is_refused_in_words(columns: dict[str, list[ob
 @pytest.mark.parametrize(
     ("types", "says"),
     [
-        ({"body": "binary", "key": "string"}, "A message has no key. Columns are: body, topic, keys"),
+        (
+            {"body": "binary", "key": "string"},
+            r"A message has no key\. Did you mean keys\? Columns are: body, topic, keys",
+        ),
         ({"topic": "string"}, "The column body is missing"),
         ({"body": "array<int>"}, "The column body must be binary or string, not array<int>."),
         (
@@ -336,3 +339,17 @@ def test_only_the_first_epoch_a_process_sees_of_a_run_may_have_been_sent_before(
     for number in range(RUNS_REMEMBERED):
         maybe_again(f"other run {number}", 0)
     assert maybe_again("run 1", 11), "forgotten: it asks once more"
+
+
+def test_headers_are_the_properties_of_a_row_without_any() -> None:
+    kind = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+    headers = [
+        [{"key": "colour", "value": b"red"}, {"key": "KEYS", "value": b"k1"}, {"key": "none", "value": None}, None],
+        None,
+    ]
+    batch = pa.RecordBatch.from_arrays(
+        [pa.array([b"x", b"y"], pa.binary()), pa.array(headers, kind)], names=["body", "headers"]
+    )
+    one, other = rows_of(batch, "orders")
+    assert (one.properties, one.keys) == ((("KEYS", "k1"), ("colour", "red")), "k1")
+    assert other.properties == ()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql.types import BinaryType, IntegerType, LongType, MapType, StringType, StructField, StructType
 
-from sandbox.kernel.errors import StoreError
+from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.sources.journal import JournalSource
 from sandbox.pipeline.sources.store import StoreSource
 from sandbox.pipeline.sources.store_stream import asked_of
@@ -88,9 +88,33 @@ WRONG = [
     ({"startingTimestamp": "noon"}, "Option startingTimestamp must be a number of 0 or more, not noon."),
     ({"startingTimestamp": "1", "startingOffsets": "earliest"}, "Set startingTimestamp or startingOffsets, not both."),
     ({"startingOffsetsByTimestampStrategy": "skip"}, "Option startingOffsetsByTimestampStrategy must be latest or e"),
+    (
+        {"startingTimestamp": "1", "startingOffsetsByTimestamp": "{}"},
+        "Set startingTimestamp or startingOffsetsByTimestamp, not both.",
+    ),
+    (
+        {"startingOffsetsByTimestamp": '{"orders": {"0": -2}}'},
+        'Option startingOffsetsByTimestamp must be JSON {topic: {"0": time}} with times in ms: -2 is not a time in ms',
+    ),
+    (
+        {"startingOffsetsByTimestamp": '{"orders": [1]}'},
+        'Option startingOffsetsByTimestamp must be JSON {topic: {"0": time}} with times in ms: [1] is not an object.',
+    ),
+    ({"startingOffsets": '{"orders": {"0": true}}'}, "Option startingOffsets must be earliest, latest or JSON {topic"),
+    ({"topic": "orders", "subscribePattern": "o.*"}, "Set topic or subscribePattern, not both."),
+    ({"subscribe": " , "}, "Option subscribe names no topic. Write topics, separated by commas."),
+    ({"includeHeaders": "1", "columns": "topic"}, "Option includeHeaders must be true or false, not 1."),
+    ({"kafka.bootstrap.servers": "a:9092"}, "No option kafka.bootstrap.servers. A store is read from files: load(DIR)"),
+    ({"assign": "{}"}, "No option assign. Set topic and queueId, comma-separated lists."),
+    ({"fetchOffset.numRetries": "3"}, "No option fetchOffset.numRetries. A broker that does not answer is retried f"),
     ({"minPartitions": "1000000"}, "Option minPartitions is 1000000; the maximum is 100000."),
 ]
 WRONG_NOW = [
+    (
+        {"startingOffsetsByTimestamp": '{"order": {"0": 2}}'},
+        "Option startingOffsetsByTimestamp names queue 0 of topic ",
+    ),
+    ({"subscribe": "order"}, "No topic order in the store. Did you mean orders?"),
     (
         {"startingOffsets": '{"orders": {"1": 2}}'},
         "Option startingOffsets names queue 1 of topic orders, which does not exist.",
@@ -101,6 +125,8 @@ WRONG_NOW = [
     ),
 ]
 WRONG_OF_A_STREAM = [
+    ({"endingTimestamp": "5"}, "Option endingTimestamp needs a batch read: a stream has no end."),
+    ({"endingOffsetsByTimestamp": "{}"}, "Option endingOffsetsByTimestamp needs a batch read: a stream has no end."),
     ({"endingOffsets": "latest"}, "Option endingOffsets needs a batch read: a stream has no end."),
     (
         {"maxOffsetsPerTrigger": "0"},
@@ -109,14 +135,29 @@ WRONG_OF_A_STREAM = [
     ({"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "8"}, "Option minOffsetsPerTrigger (9) is more than maxOff"),
     ({"maxTriggerDelay": "soon"}, "Option maxTriggerDelay must be a duration such as 30s, 15m or 1h, not soon."),
 ]
+OUT_OF_A_BATCH = [
+    {"startingOffsets": "latest"},
+    {"startingOffsets": '{"orders": {"0": -1}}'},
+    {"endingOffsets": "earliest"},
+    {"endingOffsets": '{"orders": {"0": -2}}'},
+]
 WRONG_OF_READING_ONCE = [
-    ({option: "5"}, f"Option {option} needs a stream: a batch read has no triggers.")
-    for option in ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
+    *(
+        ({option: "5"}, f"Option {option} needs a stream: a batch read has no triggers.")
+        for option in ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
+    ),
+    *((options, "A batch read begins at earliest and ends at latest, or at off") for options in OUT_OF_A_BATCH),
+    (
+        {"startingTimestamp": "5", "endingOffsetsByTimestamp": '{"orders": {"0": 4}}'},
+        "The read starts at time 5, after its end at time 4. Choose a start before the end.",
+    ),
+    ({"endingTimestamp": "5", "endingOffsets": "latest"}, "Set endingTimestamp or endingOffsets, not both."),
+    ({"endingTimestamp": "later"}, "Option endingTimestamp must be a number of 0 or more, not later."),
 ]
 
 
 def why_refused(call: Callable[[], object]) -> str:
-    with pytest.raises((ValueError, StoreError)) as error:
+    with pytest.raises((ValueError, SandboxError)) as error:
         call()
     return str(error.value)
 

@@ -72,6 +72,18 @@ def test_offsets_that_are_no_range_of_their_queue_are_refused(
     assert once(broker.root, startingOffsets='{"orders": {"0": 25}}', queueId="0") == []
 
 
+def test_offsets_behind_the_end_of_their_queue_are_refused_of_a_stream_and_as_an_end_too(broker: Broker) -> None:
+    """Case C25, its siblings."""
+    past = '{"orders": {"0": 100}}'
+    with pytest.raises(SandboxError, match=r"^startingOffsets is 100 for queue 0 of topic orders, which ends at 25\."):
+        streaming(path=str(broker.root), startingOffsets=past)
+    with pytest.raises(SandboxError, match=r"^endingOffsets is 100 for queue 0 of topic orders, which ends at 25\. Ch"):
+        once(broker.root, endingOffsets=past)
+    lenient = {"failOnDataLoss": "false", "queueId": "0"}
+    assert len(once(broker.root, endingOffsets=past, **lenient)) == EACH
+    assert len(streaming(path=str(broker.root), startingOffsets=past, **lenient).run()) == EACH
+
+
 def test_a_time_counts_for_the_queues_that_are_read_of_every_store(broker: Broker, tmp_path: Path) -> None:
     other = Broker(tmp_path / "broker-b")
     other.put(3)
