@@ -77,3 +77,12 @@ def retry_topic(group: str) -> str:
 
 def dead_letter_topic(group: str) -> str:
     return DEAD_LETTER_PREFIX + group
+
+
+def matches(pattern: "re.Pattern[str]", topic: str) -> bool:
+    """Return True if a subscription pattern matches the whole name of the topic.
+
+    Topics of groups (retries, dead letters) match only if the pattern begins with %; system topics never match.
+    """
+    of_group = topic.startswith(OF_GROUPS) and not pattern.pattern.startswith("%")
+    return not of_group and not is_system(topic) and pattern.fullmatch(topic) is not None

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sandbox.pipeline.sources.topic_pattern import matches
+from sandbox.message.topic_names import matches
 from sandbox.store.config import CONSUME_QUEUE_UNIT_BYTES as UNIT_BYTES
 from sandbox.store.config import FILLER_BYTES
 from sandbox.store.reader_listing import files_in, queues_in

@@ -8,6 +8,7 @@ import orjson
 import pyarrow as pa
 
 from sandbox.message.queue import MessageQueue
+from sandbox.message.topic_names import matches
 from sandbox.pipeline.sources.batch_limits import PACE, Pace, no_pace, pace_of
 from sandbox.pipeline.sources.cluster_access import ACCESS, Access, access_of
 from sandbox.pipeline.sources.cluster_rows import SCHEMA
@@ -17,7 +18,7 @@ from sandbox.pipeline.sources.source_columns import INCLUDE_HEADERS, with_header
 from sandbox.pipeline.sources.store_offsets import EARLIEST, LATEST
 from sandbox.pipeline.sources.store_options import fields_in, named_columns
 from sandbox.pipeline.sources.time_bounds import FROM_TIME, TO_TIME, Bounds, bounds_of, no_ends
-from sandbox.pipeline.sources.topic_pattern import PATTERN, matches, pattern_of
+from sandbox.pipeline.sources.topic_pattern import PATTERN, pattern_of
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType

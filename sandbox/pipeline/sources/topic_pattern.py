@@ -2,8 +2,6 @@
 
 import re
 
-from sandbox.message.topic_names import OF_GROUPS, is_system
-
 PATTERN = "subscribePattern"
 MOST_CHARACTERS = 1_000
 
@@ -21,12 +19,3 @@ def pattern_of(text: str) -> "re.Pattern[str]":
         raise ValueError(f"Option {PATTERN} is not a regular expression: {error.msg}{at} of {text}.") from None
     except (RecursionError, OverflowError) as error:
         raise ValueError(f"Option {PATTERN} is not a regular expression: {error}.") from None
-
-
-def matches(pattern: "re.Pattern[str]", topic: str) -> bool:
-    """Return True if the pattern matches the whole name.
-
-    Topics of groups (retries, dead letters) match only if the pattern begins with %; system topics never match.
-    """
-    of_group = topic.startswith(OF_GROUPS) and not pattern.pattern.startswith("%")
-    return not of_group and not is_system(topic) and pattern.fullmatch(topic) is not None

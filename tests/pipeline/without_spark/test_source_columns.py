@@ -40,7 +40,7 @@ def test_the_store_time_is_a_column_of_instants_behind_its_milliseconds(golden: 
     columns = names(StoreSource({"path": str(golden)}).schema())
     assert columns == [*SCHEMA.names[:11], "timestamp", *SCHEMA.names[11:]]
     assert columns[10] == "storeTimestamp"
-    assert names(schema_of({"names": "a:1", "subscribe": "T"}))[10:12] == ["storeTimestamp", "timestamp"]
+    assert schema_of({"names": "a:1", "subscribe": "T"}).names[10:12] == ["storeTimestamp", "timestamp"]
 
 
 def test_an_instant_that_python_cannot_show_is_null() -> None:

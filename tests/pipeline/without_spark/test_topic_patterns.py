@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.message.topic_names import matches
 from sandbox.pipeline.sources.cluster_options import Chosen
 from sandbox.pipeline.sources.store import StoreSource
-from sandbox.pipeline.sources.topic_pattern import MOST_CHARACTERS, matches, pattern_of
+from sandbox.pipeline.sources.topic_pattern import MOST_CHARACTERS, pattern_of
 from tests.pipeline.store_reads import Broker, streaming
 
 TOPICS = ("orders", "orders-new", "orders_old", "%RETRY%orders", "%DLQ%orders", "SCHEDULE_TOPIC_XXXX")
