@@ -41,7 +41,6 @@ from sandbox.pipeline.sinks.sending import GROUP, Cluster, Sender
 from sandbox.pipeline.sources.cluster_access import Access, access_of
 from sandbox.pipeline.sources.cluster_rows import BROKER
 from sandbox.pipeline.sources.error_reports import reports_errors
-from sandbox.pipeline.sources.option_hints import OF_SINK, check_hints
 from sandbox.pipeline.sources.records import SCHEMA, STORE
 from sandbox.pipeline.sources.source_columns import TIMESTAMP
 from sandbox.transport.tcp_client import TcpConnector
@@ -140,7 +139,6 @@ def target_of(options: Any, schema: Any, *, overwrite: bool) -> Target:
     """
     if overwrite:
         raise ValueError("A topic cannot be overwritten. Use the mode append.")
-    check_hints(options, OF_SINK)
     access = access_of(options)
     ask = options.get("ask", ASKS[0])
     if ask not in ASKS:

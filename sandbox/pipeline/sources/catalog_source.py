@@ -26,8 +26,12 @@ SOURCES = ("path", PATHS, "stores", "journals", "names")
 
 
 class CatalogSource(DataSource):
-    """A data source with options that its tables keep.  `refusal`: the sentence for writes, if it has no sink."""
+    """A data source with options that its tables keep.
 
+    `missing`: the sentence for a read without options.  `refusal`: the sentence for writes, if it has no sink.
+    """
+
+    missing: ClassVar[str]
     refusal: ClassVar[str] = ""
 
     def columns(self, options: Mapping[str, str]) -> pa.Schema:
@@ -45,8 +49,11 @@ class CatalogSource(DataSource):
         return with_options(self.columns(created), self._key, created)
 
     def options_with(self, schema: "StructType | None") -> Mapping[str, str]:
-        """Return the options of a read or write, with those of its table."""
-        return of_query(self.options, self._key, schema)
+        """Return the options of a read or write, with those of its table.  Raises ValueError if there are none."""
+        options = of_query(self.options, self._key, schema)
+        if not options:
+            raise ValueError(f"{self.missing} Spark passes no options to a table with a list of columns.")
+        return options
 
     @property
     def _key(self) -> str:
@@ -99,14 +106,11 @@ def with_options(columns: pa.Schema, key: str, options: Mapping[str, str]) -> "S
 def of_query(options: Mapping[str, str], key: str, schema: "StructType | None") -> Mapping[str, str]:
     """Return the options of a query, and those of its table, which the schema holds.
 
-    The options of `load` and `save` name a source.  Then the schema is that of other rows.  Raises ValueError for a
-    table whose schema holds no options.
+    The options of `load` and `save` name a source.  Then the schema is that of other rows.
     """
     if schema is None or any(name in options for name in SOURCES):
         return options
     for field in schema.fields:
         if key in (field.metadata or {}):
             return CaseInsensitiveDict({**field.metadata[key], **options})
-    if not options:
-        raise ValueError("Spark passes no options to a table with a list of columns. Create it without the list.")
     return options

@@ -4,6 +4,7 @@ import ssl
 from collections.abc import Mapping
 from typing import NamedTuple
 
+NO_NAMES = "The option names is missing. Set it to the name servers, such as 127.0.0.1:9876."
 ACCESS = ("names", "accessKey", "secretKey", "tls")
 """The options."""
 
@@ -41,7 +42,7 @@ def access_of(options: Mapping[str, str]) -> Access:
     """Return the access of these options.  Raises ValueError with a sentence."""
     names = tuple(name.strip() for name in options.get("names", "").replace(",", ";").split(";") if name.strip())
     if not names:
-        raise ValueError("The option names is missing. Set it to the name servers, such as 127.0.0.1:9876.")
+        raise ValueError(NO_NAMES)
     for name in names:
         host, _, port = name.rpartition(":")
         if not host or not port.isdigit() or int(port) > 65_535:

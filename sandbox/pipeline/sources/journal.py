@@ -19,7 +19,15 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from sandbox.pipeline.sources.catalog_source import CatalogSource
 from sandbox.pipeline.sources.error_reports import reports_errors
 from sandbox.pipeline.sources.event_types import ddl_of
-from sandbox.pipeline.sources.journal_files import Chosen, batches, chosen_of, ends_of, journals_of, pieces_of
+from sandbox.pipeline.sources.journal_files import (
+    NO_JOURNAL,
+    Chosen,
+    batches,
+    chosen_of,
+    ends_of,
+    journals_of,
+    pieces_of,
+)
 from sandbox.pipeline.sources.journal_stream import JournalPartition, JournalStreamReader, asked_of, partitions_of
 from sandbox.pipeline.sources.local_directories import PATHS
 from sandbox.pipeline.sources.option_hints import OF_JOURNAL
@@ -41,6 +49,7 @@ NAMES = (
 class JournalSource(CatalogSource):
     """Spark's data source named `rocketmq-journal`."""
 
+    missing = NO_JOURNAL
     refusal = "Spark cannot write to a journal: only its sandbox does."
 
     @classmethod

@@ -21,6 +21,7 @@ from sandbox.pipeline.sources.option_values import listed
 from sandbox.pipeline.sources.source_columns import TIMESTAMP, instants, with_timestamp
 
 JOURNALS = "journals"
+NO_JOURNAL = "No journal. Set load(DIR), or the option journals with a directory for each sandbox."
 AT_MS = "at_ms"
 BATCH_ROWS = 8_192
 BEYOND = 1 << 63
@@ -55,7 +56,7 @@ def journals_of(options: Mapping[str, str]) -> dict[str, Path]:
         directory = local_path(text)
         journals = {sandbox_of(directory).name: directory}
     else:
-        raise StoreError("No journal. Set load(DIR), or the option journals with a directory for each sandbox.")
+        raise StoreError(NO_JOURNAL)
     for name, directory in journals.items():
         if not directory.is_dir():
             raise StoreError(f"No directory {directory}. Set the journal directory of {name}.")

@@ -31,6 +31,7 @@ from sandbox.pipeline.sources.records import batches, of_message, with_store
 from sandbox.pipeline.sources.store_offsets import Position
 from sandbox.pipeline.sources.store_options import (
     NAMES,
+    NO_STORE,
     Root,
     Skipped,
     columns_in,
@@ -54,6 +55,7 @@ SMALL_TASK_BYTES = 16 << 20  # small files are combined up to this
 class StoreSource(CatalogSource):
     """Spark's data source named `rocketmq-store`."""
 
+    missing = NO_STORE
     refusal = "Spark cannot write to a store: only its broker does. Send rows to a topic with the format rocketmq."
 
     @classmethod

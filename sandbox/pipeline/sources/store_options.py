@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 STORES = "stores"
+NO_STORE = "No store. Set load(DIR), or the option stores as JSON {name: directory}."
 DDL = {
     pa.string(): "STRING",
     pa.int32(): "INT",
@@ -56,7 +57,7 @@ def roots_of(options: Mapping[str, str]) -> list[Root]:
     """
     if not is_named(options):
         if not options.get("path"):
-            raise ValueError("No store. Set load(DIR), or the option stores as JSON {name: directory}.")
+            raise ValueError(NO_STORE)
         return [Root(None, store_at(local_path(options["path"])))]
     if options.get("path"):
         raise ValueError("Set load(DIR) or the option stores, not both.")

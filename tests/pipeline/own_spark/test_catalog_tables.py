@@ -55,7 +55,8 @@ def test_a_table_of_a_store_is_read_with_its_options_and_not_written(spark: Stre
     )
     assert sql(spark, f"CREATE TABLE listed (topic STRING) USING `rocketmq-store` OPTIONS (path '{root}')") == []
     assert sql(spark, "SELECT * FROM listed") == (
-        "Spark passes no options to a table with a list of columns. Create it without the list."
+        "No store. Set load(DIR), or the option stores as JSON {name: directory}. "
+        "Spark passes no options to a table with a list of columns."
     )
     assert sql(spark, "CREATE TABLE far USING `rocketmq-store` OPTIONS (path 's3a://bucket/store')") == []
     assert sql(spark, "SELECT * FROM far") == (

@@ -25,6 +25,7 @@ NOT_RUN = {
     "$spark/bin/spark-submit": "the same",
     "pip install ./script/spark_wheel": "the fixture installs it, from the wheel of that directory",
     "OUT/manifest.json": "the layout of a result, not code",
+    "[PYTHON_DATA_SOURCE_ERROR] ": "what Spark prints of a mistake; test_kafka_habits.py compares it",
     "spark.sql.catalog.queueviz ": "settings of another version of Spark, whose jars are not here",
     f"{COMMAND}pipeline lag_history --sandbox payments-1 --follow": "runs until Ctrl-C",
     f"{COMMAND}pipeline grading --course": "needs a course with students; test_course_grading.py grades one",
