@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.pipeline.command_line import command
 from tests.server.processes import is_there, processes_below
 from tests.server.server import Driver, Server, until
 
@@ -95,6 +96,8 @@ def test_a_run_is_carried_out_and_its_pages_say_up_to_where_it_is_true(server: S
             assert seen.status_code == 200
         assert "computed up to event" in visitor.get(f"/s/{sandbox.slug}/history/").text
     assert len(processes_below(worker_of(server))) > 0, "the session stays warm"
+    done = command(server.home, "sql", "select count(*) n from events", "--sandbox", sandbox.slug)
+    assert (done.returncode, done.stderr.splitlines()[0]) == (0, "Waiting for Spark …"), "a command uses it"
 
 
 def test_what_a_job_refuses_is_said_in_its_own_sentence(server: Server, sandbox: Driver) -> None:
