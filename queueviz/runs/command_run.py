@@ -59,10 +59,10 @@ def _with_words(ended: Report, log: Path) -> Report:
 
     Otherwise the log is deleted.  It is also deleted if the failure has a reason of QueueViz's own.
     """
-    if ended["state"] == "failed" and log.stat().st_size and not ended.get("is_ours"):
-        return with_log(ended, log)
-    log.unlink()
-    return ended
+    report = with_log(ended, log) if log.stat().st_size else ended
+    if report is ended:
+        log.unlink()
+    return report
 
 
 def _heard(child: Child | KeptSession, order: Order, line: ProgressLine) -> Report | None:
@@ -70,7 +70,7 @@ def _heard(child: Child | KeptSession, order: Order, line: ProgressLine) -> Repo
 
     Ctrl-C ends a run with `--follow`, which is then complete; any other run is interrupted.
     """
-    with suppress(BrokenPipeError):  # gone already
+    with suppress(ConnectionError):  # gone already
         child.order(order)
     try:
         return _follow(child, line)

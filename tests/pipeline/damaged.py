@@ -271,7 +271,7 @@ def wrong_with(seed: int, root: Path) -> list[str]:
     """Return the errors of the audit and of reads of this seed's store."""
     damages = damaged(seed, root)
     good = sound().untouched(root)
-    said = wrong_findings(root, damages)
+    problems = wrong_findings(root, damages)
     batch = _batch(root)
     reported = {
         "batch": [_name(row) for row in batch],
@@ -289,15 +289,15 @@ def wrong_with(seed: int, root: Path) -> list[str]:
         ]
         summary_row(reader)
     for who, names in reported.items():
-        said += [f"{who} lost {name}" for name in sorted(good - set(names))]
-        said += [f"{who} has {name} twice" for name in sorted(set(names)) if names.count(name) > 1]
-        said += [f"{who} has {name}, which never was" for name in sorted(set(names) - set(sound().messages))]
+        problems += [f"{who} lost {name}" for name in sorted(good - set(names))]
+        problems += [f"{who} has {name} twice" for name in sorted(set(names)) if names.count(name) > 1]
+        problems += [f"{who} has {name}, which never was" for name in sorted(set(names) - set(sound().messages))]
         if sorted(names) != sorted(reported["batch"]):
-            said.append(f"{who} and batch disagree about {sorted(set(names) ^ set(reported['batch']))}")
+            problems.append(f"{who} and batch disagree about {sorted(set(names) ^ set(reported['batch']))}")
     for options, keeps in NARROWED:
         if _batch(root, **options) != [row for row in batch if keeps(row)]:
-            said.append(f"{options} chooses other rows than a filter does")
-    return [f"seed {seed}, {', '.join(one.what for one in damages)}: {one}" for one in said]
+            problems.append(f"{options} chooses other rows than a filter does")
+    return [f"seed {seed}, {', '.join(one.what for one in damages)}: {one}" for one in problems]
 
 
 def wrong_findings(root: Path, damages: list[Damage]) -> list[str]:
@@ -305,15 +305,15 @@ def wrong_findings(root: Path, damages: list[Damage]) -> list[str]:
     [verdict] = audit({"s": root})
     findings = verdict.findings
     shown = [one for one in damages if one.record is None or sound().is_there(root, one.record)]
-    said = [f"no finding of {one}" for one in shown if not one.files & {found.file for found in findings}]
+    problems = [f"no finding of {one}" for one in shown if not one.files & {found.file for found in findings}]
     if len(damages) == 1:
         [damage] = damages
-        said += [f"{found} has another cause" for found in findings if not damage.explains(found)]
+        problems += [f"{found} has another cause" for found in findings if not damage.explains(found)]
         if damage.position is not None and damage.position not in {found.position for found in findings}:
-            said.append(f"no finding at {damage.position}: {findings}")
+            problems.append(f"no finding at {damage.position}: {findings}")
     if verified(root) != audited(verdict):
-        said.append(f"mqstore verify reports {verified(root)}, the audit {audited(verdict)}")
-    return said
+        problems.append(f"mqstore verify reports {verified(root)}, the audit {audited(verdict)}")
+    return problems
 
 
 NARROWED: list[tuple[dict[str, str], Callable[[dict[str, Any]], bool]]] = [

@@ -1,6 +1,7 @@
 """A broker's store in a directory, and reading it as Spark does it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 
@@ -36,6 +37,17 @@ class Broker:
         """Retention: every full file of the log, and the queues' files that led there."""
         self.store.cleaning.age(1_000)
         self.store.cleaning.clean(manual=True)
+
+
+@contextmanager
+def filled_in_turn(root: Path, queues: int, each: int) -> Iterator[Broker]:
+    """A broker with `each` messages in every queue of `orders`, one a second in turn; at the end it crashes."""
+    broker = Broker(root)
+    for number in range(queues * each):
+        broker.put(1, queue_id=number % queues)
+        broker.stores.advance(1)
+    yield broker
+    broker.store.crash()
 
 
 def written(files: dict[str, bytes], root: Path) -> Path:

@@ -6,12 +6,13 @@ It executes runs one after the other.  A kept process ends after `IDLE_S` withou
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from socket import socket
 
 import orjson
 
-from sandbox.pipeline.runs.launch import ROOT, Launch, Order, Report
+from sandbox.pipeline.runs.launch import ROOT, Launch, Orders, Report
 from sandbox.pipeline.runs.session_socket import code_mark, connected_to
 from sandbox.pipeline.spark.master_address import Where
 
@@ -22,7 +23,7 @@ GREETED_WITHIN_S = 5.0
 LOG = "session.log"
 
 
-class KeptSession:
+class KeptSession(Orders):
     """A connection to a warm process, with the interface of `launch.Child`.  Leaving it cancels its runs."""
 
     exit_code: int | None = None
@@ -33,36 +34,21 @@ class KeptSession:
         self.process_id = int(str(greeting["process"]))
         self.log = Path(str(greeting["log"])) if greeting.get("log") else None
 
-    def __enter__(self) -> "KeptSession":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def order(self, order: Order) -> None:
-        self._send(order._asdict())
-
-    def cancel(self, run: str) -> None:
-        self._send({"cancel": run})
-
-    def end(self, run: str) -> None:
-        """End a run that follows: it finishes as `done`."""
-        self._send({"end": run})
-
     def leave(self) -> None:
         """Ask the process to accept no more clients, and to end after its orders unless it has a parent."""
-        self._send({"leave": True})
+        self._say({"leave": True})
 
     def reports(self) -> Iterator[Report]:
         """Yield the reports in order until the process ends."""
-        for line in self._lines:
-            yield orjson.loads(line)
+        with suppress(ConnectionResetError):  # it ended with an order that it had not read
+            for line in self._lines:
+                yield orjson.loads(line)
 
     def close(self) -> None:
         self._lines.close()
         self._connection.close()
 
-    def _send(self, value: dict[str, object]) -> None:
+    def _say(self, value: dict[str, object]) -> None:
         self._connection.sendall(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE))
 
 
@@ -81,8 +67,8 @@ def session_in(directory: Path) -> KeptSession | None:
     session = KeptSession(connection, greeting)
     if greeting.get("code") == code_mark():
         return session
-    session.leave()
-    session.close()
+    with session, suppress(ConnectionError):  # it is gone already
+        session.leave()
     return None
 
 

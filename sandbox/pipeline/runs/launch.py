@@ -14,11 +14,12 @@ This module imports nothing of Spark.
 import subprocess
 import sys
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, NamedTuple, NotRequired, TypedDict
+from typing import IO, NamedTuple, NotRequired, Self, TypedDict
 
 import orjson
 
@@ -102,7 +103,33 @@ class Launch(NamedTuple):
         return cls(arguments, env, writes_within_s)
 
 
-class Child:
+class Orders(ABC):
+    """The line to a process with Spark.  Use it as a context manager: leaving it closes the line."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def order(self, order: Order) -> None:
+        self._say(order._asdict())
+
+    def cancel(self, run: str) -> None:
+        self._say({"cancel": run})
+
+    def end(self, run: str) -> None:
+        """End a run that follows: it finishes as `done`."""
+        self._say({"end": run})
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    @abstractmethod
+    def _say(self, value: dict[str, object]) -> None: ...
+
+
+class Child(Orders):
     """The child process.  Use it as a context manager: leaving it asks the process to exit."""
 
     _ends_within_s = GOODBYE_S
@@ -141,12 +168,6 @@ class Child:
             start_new_session=True,
         )  # Ctrl-C goes to the parent, which then ends the child
 
-    def __enter__(self) -> "Child":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     @property
     def is_alive(self) -> bool:
         return self._process.poll() is None
@@ -159,16 +180,6 @@ class Child:
     def exit_code(self) -> int | None:
         """The exit code as in `subprocess`: negative is the signal that ended the process; None while it runs."""
         return self._process.poll()
-
-    def order(self, order: Order) -> None:
-        self._say(order._asdict())
-
-    def cancel(self, run: str) -> None:
-        self._say({"cancel": run})
-
-    def end(self, run: str) -> None:
-        """End a run that follows: it finishes as `done`."""
-        self._say({"end": run})
 
     def reports(self) -> Iterator[Report]:
         """Yield the reports in order until the process ends."""

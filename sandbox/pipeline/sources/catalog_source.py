@@ -4,6 +4,7 @@ Spark 4.3 passes the options of a table to a Python source when the table is cre
 table's schema and the options of the query.  So the metadata of the schema's first column holds the table's options.
 """
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -34,12 +35,13 @@ class CatalogSource(DataSource):
     missing: ClassVar[str]
     refusal: ClassVar[str] = ""
 
+    @abstractmethod
     def columns(self, options: Mapping[str, str]) -> pa.Schema:
         """Return the columns that the options choose.  Raises ValueError for an unknown option."""
-        raise NotImplementedError
 
+    @abstractmethod
     def ddl(self, columns: pa.Schema) -> str:
-        raise NotImplementedError
+        """Return the columns in Spark's DDL."""
 
     @reports_errors
     def schema(self) -> "str | StructType":

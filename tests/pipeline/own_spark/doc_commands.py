@@ -21,7 +21,7 @@ def main() -> None:
     steps = json.load(sys.stdin)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "queueviz.settings")
     django.setup()
-    from queueviz.management.commands import pipeline
+    from queueviz.runs import command_run
     from sandbox.pipeline.runs.launch import Child, Where
 
     with tempfile.TemporaryDirectory() as scratch, Path(scratch, "words").open("wb") as words:
@@ -42,7 +42,7 @@ def main() -> None:
             def __exit__(self, *_: object) -> None:
                 pass
 
-        pipeline.Child = Shared  # type: ignore[assignment, misc]
+        command_run.Child = Shared  # type: ignore[assignment, misc]
         names: dict[str, Any] = {}
         for name, step in steps:
             output = io.StringIO()

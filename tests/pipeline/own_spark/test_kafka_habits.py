@@ -38,16 +38,16 @@ def test_windows_over_the_store_time_are_the_same_read_once_and_as_a_stream(spar
     times = [row["storeTimestamp"] for batch in rows_of(broker.root) for row in batch.to_pylist()]
     expected = by_minute(times)
     assert len(expected) > 5
-    found = spark.ask(how="windows", format="rocketmq-store", at="of-store", path=str(broker.root))
+    report = spark.ask(how="windows", format="rocketmq-store", at="of-store", path=str(broker.root))
     broker.store.crash()
-    assert found == {"once": expected, "stream": expected}
+    assert report == {"once": expected, "stream": expected}
 
 
 def test_windows_over_the_entries_of_a_journal(spark: Streams, tmp_path: Path) -> None:
     journal = write_journal(tmp_path / "journal", [SandboxSlept("idle")] * 1_300)
     expected = by_minute([BEGIN_MS + 100 * number for number in range(1_300)])
-    found = spark.ask(how="windows", format="rocketmq-journal", at="of-journal", path=str(journal))
-    assert found == {"once": expected, "stream": expected}
+    report = spark.ask(how="windows", format="rocketmq-journal", at="of-journal", path=str(journal))
+    assert report == {"once": expected, "stream": expected}
 
 
 def three_mistakes() -> list[Mistake]:
@@ -64,5 +64,5 @@ def test_the_first_line_of_spark_s_error_has_the_sentence(spark: Streams, mistak
     options = mistake.options
     for name, value in values.items():
         options = {option: text.replace(name, value) for option, text in options.items()}
-    found = spark.ask(how="fails", format=STORE, number=str(MISTAKES.index(mistake)), **options)
-    assert f": [{mistake.condition}] {mistake.says}" in found["line"]
+    report = spark.ask(how="fails", format=STORE, number=str(MISTAKES.index(mistake)), **options)
+    assert f": [{mistake.condition}] {mistake.says}" in report["line"]

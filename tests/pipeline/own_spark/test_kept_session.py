@@ -18,7 +18,7 @@ QUERY = "select topic, count(*) n from messages group by topic order by topic"
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Iterator[Path]:
-    """Where the process listens; it is killed at the end."""
+    """Return the directory of the process's socket, and kill the process at the end."""
     spark = tmp_path / "home" / "pipeline" / ".spark"
     yield spark
     if (session := session_in(spark)) is not None:

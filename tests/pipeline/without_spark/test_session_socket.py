@@ -11,7 +11,7 @@ from sandbox.pipeline.runs import kept_session, session_socket
 from sandbox.pipeline.runs.clients import Clients
 from sandbox.pipeline.runs.kept_session import KeptSession, session_in
 from sandbox.pipeline.runs.launch import Order
-from sandbox.pipeline.runs.session_socket import SOCKET, Listener, listening_in
+from sandbox.pipeline.runs.session_socket import SOCKET, Listener, connected_to, listening_in
 
 
 class Runner:
@@ -171,3 +171,17 @@ def test_the_mark_of_the_code_changes_with_a_file(tmp_path: Path, monkeypatch: p
     with suppress(FileNotFoundError):
         (tmp_path / "a.py").unlink()
     assert session_socket.code_mark() == empty
+
+
+def test_a_process_that_ends_before_it_reads_an_order_has_no_report(tmp_path: Path) -> None:
+    silent = listening_in(tmp_path)
+    assert silent is not None
+    connection = connected_to(tmp_path)
+    assert connection is not None
+    accepted = silent.accept()
+    assert accepted is not None
+    with KeptSession(connection, {"process": 1}) as session:
+        session.order(order("r1"))
+        accepted.close()  # with the order unread: the connection is reset
+        assert list(session.reports()) == []
+    silent.close()

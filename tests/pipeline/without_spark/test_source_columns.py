@@ -33,9 +33,9 @@ def names(ddl: str) -> list[str]:
 
 
 def test_the_store_time_is_a_column_of_instants_behind_its_milliseconds(golden: Path) -> None:
-    found = rows(StoreSource({"path": str(golden), "columns": "storeTimestamp,timestamp"}))
-    assert len(found) > 100
-    for row in found:
+    times = rows(StoreSource({"path": str(golden), "columns": "storeTimestamp,timestamp"}))
+    assert len(times) > 100
+    for row in times:
         assert row["timestamp"] == datetime.fromtimestamp(row["storeTimestamp"] / 1_000, UTC)
     columns = names(StoreSource({"path": str(golden)}).schema())
     assert columns == [*SCHEMA.names[:11], "timestamp", *SCHEMA.names[11:]]

@@ -10,7 +10,7 @@ import pytest
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.sources.store import StoreSource
 from tests.golden.golden_stores import unpack
-from tests.pipeline.store_reads import Broker, streaming, written
+from tests.pipeline.store_reads import Broker, filled_in_turn, streaming, written
 from tests.unit.store.damage import overwrite
 from tests.unit.store.stores import Stores, message
 
@@ -20,12 +20,8 @@ QUEUES, EACH = 3, 25  # several files of a queue and of the log
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[Broker]:
     """Queues of `orders` with a message a second in turn."""
-    made = Broker(tmp_path / "broker-a")
-    for number in range(QUEUES * EACH):
-        made.put(1, queue_id=number % QUEUES)
-        made.stores.advance(1)
-    yield made
-    made.store.crash()
+    with filled_in_turn(tmp_path / "broker-a", QUEUES, EACH) as made:
+        yield made
 
 
 def once(root: Path, **options: str) -> list[tuple[int, int, int]]:

@@ -10,7 +10,7 @@ from sandbox.kernel.errors import ClientError, SandboxError
 from sandbox.pipeline.sources.store import StoreSource
 from tests.pipeline.cluster_reads import options, rows
 from tests.pipeline.cluster_reads import streaming as of_cluster
-from tests.pipeline.store_reads import Broker, streaming
+from tests.pipeline.store_reads import Broker, filled_in_turn, streaming
 from tests.sim.client_world import World
 
 QUEUES, EACH = 3, 20
@@ -20,12 +20,8 @@ Place = tuple[int, int, int]
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[Broker]:
     """Queues of `orders` with a message a second in turn."""
-    made = Broker(tmp_path / "broker-a")
-    for number in range(QUEUES * EACH):
-        made.put(1, queue_id=number % QUEUES)
-        made.stores.advance(1)
-    yield made
-    made.store.crash()
+    with filled_in_turn(tmp_path / "broker-a", QUEUES, EACH) as made:
+        yield made
 
 
 def once(root: Path, **given: str) -> list[Place]:
@@ -45,25 +41,25 @@ def test_an_end_at_a_time_leaves_out_what_was_stored_then_or_later(broker: Broke
     times = sorted(at_ms for *_, at_ms in everything)
     for begin, end in ((0, 0), (0, 1), (5, 30), (10, 59), (30, 31)):
         start_ms, end_ms = times[begin], times[end]
-        found = once(broker.root, startingTimestamp=str(start_ms), endingTimestamp=str(end_ms))
-        assert found == [place for place in everything if start_ms <= place[2] < end_ms]
+        messages = once(broker.root, startingTimestamp=str(start_ms), endingTimestamp=str(end_ms))
+        assert messages == [place for place in everything if start_ms <= place[2] < end_ms]
     assert once(broker.root, endingTimestamp=str(times[-1] + 1)) == everything, "a late time is the end of the queue"
 
 
 def test_each_queue_has_its_own_time_and_others_are_read_completely(broker: Broker) -> None:
     everything = once(broker.root)
     starts, ends = {0: everything[5][2], 1: everything[EACH + 7][2]}, {0: everything[9][2], 2: everything[-3][2]}
-    found = once(
+    messages = once(
         broker.root,
         startingOffsetsByTimestamp=json.dumps({"orders": {str(queue): at_ms for queue, at_ms in starts.items()}}),
         endingOffsetsByTimestamp=json.dumps({"orders": {str(queue): at_ms for queue, at_ms in ends.items()}}),
     )
-    assert found == [
+    assert messages == [
         (queue, offset, at_ms)
         for queue, offset, at_ms in everything
         if starts.get(queue, 0) <= at_ms < ends.get(queue, 1 << 62)
     ]
-    assert len(found) == 4 + 13 + 17
+    assert len(messages) == 4 + 13 + 17
 
 
 def test_times_are_below_the_name_of_their_store(broker: Broker, tmp_path: Path) -> None:
@@ -72,8 +68,8 @@ def test_times_are_below_the_name_of_their_store(broker: Broker, tmp_path: Path)
     named = json.dumps({made.root.name: str(made.root) for made in (broker, other)})
     at_ms = once(broker.root)[EACH - 2][2]
     of_store = {"stores": named, "queueId": "0", "columns": "queueId,queueOffset,storeTimestamp"}
-    found = read({**of_store, "startingOffsetsByTimestamp": f'{{"broker-a": {{"orders": {{"0": {at_ms}}}}}}}'})
-    assert [offset for *_, offset, _ in found] == [EACH - 2, EACH - 1, 0, 1, 2]
+    messages = read({**of_store, "startingOffsetsByTimestamp": f'{{"broker-a": {{"orders": {{"0": {at_ms}}}}}}}'})
+    assert [offset for *_, offset, _ in messages] == [EACH - 2, EACH - 1, 0, 1, 2]
     with pytest.raises(ValueError, match=r"must be JSON \{store: \{topic: \{\"0\": time\}\}\} with times in ms"):
         read({**of_store, "startingOffsetsByTimestamp": '{"orders": {"0": 1}}'})
     other.store.crash()
@@ -84,8 +80,8 @@ def test_a_stream_begins_each_queue_at_its_time(broker: Broker) -> None:
     text = json.dumps({"orders": {"1": everything[EACH + 4][2], "2": everything[-1][2] + 60_000}})
     stream = streaming(path=str(broker.root), startingOffsetsByTimestamp=text)
     broker.put(1, queue_id=2)
-    found = sorted(row[2:4] for row in stream.run())
-    assert found == [(0, offset) for offset in range(EACH)] + [(1, offset) for offset in range(4, EACH)] + [(2, EACH)]
+    places = sorted(row[2:4] for row in stream.run())
+    assert places == [(0, offset) for offset in range(EACH)] + [(1, offset) for offset in range(4, EACH)] + [(2, EACH)]
     strict = {"startingOffsetsByTimestamp": text, "startingOffsetsByTimestampStrategy": "error"}
     with pytest.raises(SandboxError, match=r"^Queue 2 of topic orders has no message stored at \d+ or later\."):
         once(broker.root, **strict)
@@ -107,13 +103,13 @@ def test_a_cluster_has_the_same_times(world: World) -> None:
     everything = [(row["queueId"], row["queueOffset"], row["storeTimestamp"]) for row in rows(world)]
     times = sorted({at_ms for *_, at_ms in everything})
     start_ms, end_ms = times[len(times) // 4], times[-len(times) // 4]
-    found = rows(world, startingTimestamp=str(start_ms), endingTimestamp=str(end_ms))
-    assert [(row["queueId"], row["queueOffset"]) for row in found] == [
+    messages = rows(world, startingTimestamp=str(start_ms), endingTimestamp=str(end_ms))
+    assert [(row["queueId"], row["queueOffset"]) for row in messages] == [
         place[:2] for place in everything if start_ms <= place[2] < end_ms
     ]
     text = f'{{"T": {{"broker-a:1": {end_ms}}}}}'
-    found = rows(world, endingOffsetsByTimestamp=text)
-    assert [(row["queueId"], row["queueOffset"]) for row in found] == [
+    messages = rows(world, endingOffsetsByTimestamp=text)
+    assert [(row["queueId"], row["queueOffset"]) for row in messages] == [
         place[:2] for place in everything if place[0] == 0 or place[2] < end_ms
     ]
     stream = of_cluster(world, startingOffsetsByTimestamp=text)
