@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.pipeline.runs.kept_session import session_in
 from tests.pipeline.broker_process import broker_with
 from tests.pipeline.own_spark.doc_blocks import COMMAND, PAGES, Block, blocks
 from tests.server.installed import SPARK_WHEEL, installed, run
@@ -40,9 +41,11 @@ def is_run(line: str) -> bool:
 
 
 @pytest.fixture(scope="module")
-def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The working directory of all blocks."""
-    return tmp_path_factory.mktemp("pages")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The working directory of all blocks.  A process that a page's example keeps is asked to leave."""
+    made = tmp_path_factory.mktemp("pages")
+    yield made
+    assert session_in(made / "home" / "pipeline" / ".spark") is None, "its code is that of the wheel"
 
 
 @pytest.fixture(scope="module")
