@@ -49,8 +49,8 @@ def draw_snapshot(cluster: Cluster) -> Snapshot:
         "rate": cluster.clock.rate,
         "reached_rate": cluster.reached_rate,
         "rate_pinned": bool(cluster.wire_clients()),
-        "name_servers": [_name_server(node) for node in cluster.nodes.name_servers],
-        "brokers": [_broker(cluster, node) for node in cluster.nodes.brokers],
+        "name_servers": [name_server_row(node) for node in cluster.nodes.name_servers],
+        "brokers": [broker_row(cluster, node) for node in cluster.nodes.brokers],
         "links": [
             {
                 "a": row["a"],
@@ -61,8 +61,8 @@ def draw_snapshot(cluster: Cluster) -> Snapshot:
             }
             for row in cluster.links.rows()
         ],
-        "topics": _topics(cluster),
-        "producers": _producers(cluster),
+        "topics": topic_rows(cluster),
+        "producers": producer_rows(cluster),
         "groups": [_group(cluster, name) for name in group_names(cluster)],
     }
 
@@ -91,7 +91,7 @@ def _sandbox_row(cluster: Cluster) -> SandboxRow:
     return row
 
 
-def _name_server(node: NameServerNode) -> NameServerRow:
+def name_server_row(node: NameServerNode) -> NameServerRow:
     brokers: list[BrokerHeard] = []
     if node.name_server is not None:
         brokers = [
@@ -101,7 +101,7 @@ def _name_server(node: NameServerNode) -> NameServerRow:
     return {"name": node.name, "state": node.state, "brokers": brokers}
 
 
-def _broker(cluster: Cluster, node: BrokerNode) -> BrokerRow:
+def broker_row(cluster: Cluster, node: BrokerNode) -> BrokerRow:
     store = node.broker.store if node.broker is not None else None
     row: BrokerRow = {
         "broker": node.name,
@@ -137,7 +137,7 @@ def _log(store: MessageStore, replicated: int | None) -> LogRow:
     }
 
 
-def _topics(cluster: Cluster) -> list[TopicRow]:
+def topic_rows(cluster: Cluster) -> list[TopicRow]:
     """Return one row per topic over all brokers; counts and permission are those of the first broker that has it.
 
     A queue with `known_at_ms` is that of a master that is down, from its last report.
@@ -205,7 +205,7 @@ def _topic_queues(cluster: Cluster, broker: Broker, topic: str, count: int) -> l
     return rows
 
 
-def _producers(cluster: Cluster) -> list[ProducerRow]:
+def producer_rows(cluster: Cluster) -> list[ProducerRow]:
     rows: list[ProducerRow] = []
     now_ms = cluster.clock.now_ms()
     for actor in cluster.actors.producers():
@@ -258,7 +258,7 @@ def _group(cluster: Cluster, name: str) -> GroupRow:
     members = member_rows(cluster, view, None)
     queues = {topic: queue_rows(cluster, view, topic) for topic in topics_read(view)}
     every = {(topic, key): row for topic, rows in queues.items() for key, row in rows.items()}
-    counts = _counts(cluster, view)
+    counts = group_counts(cluster, view)
     return {
         "group": name,
         "model": view.model,
@@ -357,7 +357,7 @@ def _subscription(view: GroupView) -> list[SubscriptionRow]:
     ]
 
 
-def _counts(cluster: Cluster, view: GroupView) -> GroupCounts:
+def group_counts(cluster: Cluster, view: GroupView) -> GroupCounts:
     """Return the message counts of a group.
 
     `retrying`: messages in the retry topic that are not consumed yet.  `dead_letters`: messages in the dead-letter

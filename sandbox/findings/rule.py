@@ -1,0 +1,30 @@
+"""The declaration of one finding: when it holds, what it says, what explains it, and where a reader learns more."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from sandbox.findings.finding import Checked, Finding
+from sandbox.findings.view import ClusterView
+from sandbox.kernel.sentences import Sentence
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """One code of the closed list.
+
+    `hold_ms`: the condition holds for so long before the finding opens, and is absent for so long before it closes.
+    `sentences`: by name, with fields of a finding's values; `title`: the finding in a few words, with `{subject}`.
+    `checks`: counts what was looked at; `healthy`: the sentence where nothing is wrong.
+    `because_of`: codes that explain it if they touch the same subjects.  `lab`, `incident`: slugs, or empty.
+    """
+
+    code: str
+    title: str
+    hold_ms: int
+    sentences: Mapping[str, Sentence]
+    find: Callable[[ClusterView], Iterable[Finding]]
+    healthy: str
+    checks: Callable[[ClusterView], Checked]
+    because_of: tuple[str, ...] = ()
+    lab: str = ""
+    incident: str = ""

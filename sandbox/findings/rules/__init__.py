@@ -1,0 +1,1 @@
+"""Rules, one finding each."""

@@ -1,0 +1,77 @@
+"""A broker whose master does not run: nobody can write to its queues, and they are read from a slave or not at all."""
+
+from collections.abc import Iterator
+
+from sandbox.findings.finding import BROKER, ERROR, Checked, Finding, Remedy, Subject, say
+from sandbox.findings.rule import Rule
+from sandbox.findings.view import ClusterView
+from sandbox.queries.rows.snapshot import BrokerRow
+
+HOLD_MS = 4_000
+DOWN = ("stopped", "killed", "hung", "power_cut", "unreachable")
+
+
+def find(view: ClusterView) -> Iterator[Finding]:
+    for node, row in view.brokers.items():
+        if row["role"] == "master" and row["state"] in DOWN:
+            yield _finding(view, node, row)
+
+
+def _finding(view: ClusterView, node: str, row: BrokerRow) -> Finding:
+    queues = [
+        (group, queue) for group, queue in view.group_queues() if queue.broker == row["broker"] and queue.row["down"]
+    ]
+    shared = {(queue.topic, queue.name) for _, queue in queues}
+    by_slave = sum(
+        1
+        for _, queue in queues
+        if (mark := queue.row["down"]) is not None and (mark["reads"] or "").startswith("slave")
+    )
+    return Finding(
+        CODE,
+        ERROR,
+        Subject(BROKER, node),
+        (
+            say("down", broker=row["broker"], state=row["state"]),
+            say("slave", queues=len(shared)) if by_slave else say("unread", queues=len(shared)),
+        ),
+        touches=frozenset(
+            {
+                f"broker {row['broker']}",
+                *(f"group {group.name}" for group, _ in queues),
+                *(f"queue {topic}/{name}" for topic, name in shared),
+            }
+        ),
+        remedy=None
+        if view.attached
+        else Remedy(
+            "resume" if row["state"] == "hung" else "start",
+            "ResumeBroker" if row["state"] == "hung" else "StartBroker",
+            {"broker": row["broker"]},
+        ),
+    )
+
+
+def checks(view: ClusterView) -> Checked:
+    known = sum(row["state"] != "unknown" for row in view.brokers.values())
+    return Checked(known, len(view.brokers))
+
+
+CODE = "broker_down"
+RULE = Rule(
+    code=CODE,
+    title="{broker} has no master",
+    hold_ms=HOLD_MS,
+    sentences={
+        "down": "{broker} has no master ({state}).",
+        "slave": "{queues} of its queues are read from the slave; producers send to other brokers.",
+        "unread": "Nothing is stored in or read from its {queues} queues.",
+        "start": "Start {broker}…",
+        "resume": "Let {broker} go on…",
+    },
+    find=find,
+    healthy="Every broker has a master",
+    checks=checks,
+    lab="master-dies",
+    incident="lost-with-the-master",
+)

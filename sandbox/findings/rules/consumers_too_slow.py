@@ -1,0 +1,139 @@
+"""A group whose lag grows because its members finish less than arrives, although they are always at work."""
+
+from collections.abc import Iterator
+from math import ceil
+
+from sandbox.findings import marks
+from sandbox.findings.finding import GROUP, WARNING, Checked, Finding, Said, Subject, say
+from sandbox.findings.rule import Rule
+from sandbox.findings.sampling import busy_key, committed_key, lag_key, stored_key
+from sandbox.findings.view import ClusterView, GroupNow
+from sandbox.kernel.sentences import Plural
+from sandbox.message.topic_names import retry_topic
+from sandbox.queries.rows.board import MemberRow
+
+HOLD_MS = 20_000
+WINDOW_MS = 30_000
+LEAST_LAG = 20  # messages: less is the work of a moment
+GROWS_PER_S = 0.2  # messages
+BUSY = 0.9  # of its threads, in the mean: a member that is always at work
+
+
+def find(view: ClusterView) -> Iterator[Finding]:
+    for group in view.groups.values():
+        if group.clustering and group.online() and (group.lag or 0) >= LEAST_LAG:
+            flow = flow_of(view, group)
+            grows_per_s = view.history.per_s(lag_key(group.name), window_ms=WINDOW_MS)
+            if flow is None or grows_per_s is None or grows_per_s < GROWS_PER_S:
+                continue
+            busy = busy_members(view, group)
+            if busy != {}:
+                yield _finding(view, group, flow, busy)
+
+
+def flow_of(view: ClusterView, group: GroupNow) -> tuple[float, float] | None:
+    """Return the messages per second stored in the group's topics, and committed; None: one is not known."""
+    queues = [queue for queue in group.queues() if queue.row["down"] is None]
+    stored = view.history.per_s(*(stored_key(queue.topic, queue.name) for queue in queues), window_ms=WINDOW_MS)
+    done = view.history.per_s(*(committed_key(group.name, queue) for queue in queues), window_ms=WINDOW_MS)
+    return None if stored is None or done is None else (stored, done)
+
+
+def busy_members(view: ClusterView, group: GroupNow) -> dict[str, MemberRow] | None:
+    """Return the members that are always at work; None: no member reports its threads."""
+    reporting = {key: row for key, row in group.online().items() if row["busy"] is not None and row["threads"]}
+    if not reporting:
+        return None
+    return {
+        key: row
+        for key, row in reporting.items()
+        if row["state"] == "running"
+        and (mean := view.history.mean(busy_key(group.name, key), WINDOW_MS)) is not None
+        and mean >= BUSY * (row["threads"] or 1)
+    }
+
+
+def _finding(
+    view: ClusterView, group: GroupNow, flow: tuple[float, float], busy: dict[str, MemberRow] | None
+) -> Finding:
+    stored, done = flow
+    return Finding(
+        CODE,
+        WARNING,
+        Subject(GROUP, group.name, group.name),
+        (
+            say("rates", in_per_s=round(stored, 1), out_per_s=round(done, 1)),
+            *([say("threads_unknown")] if busy is None else [_busy(busy), *_help(group, busy, stored, done)]),
+        ),
+        marks=(marks.IN_OUT, marks.LAG, *(marks.threads(key) for key in busy or ())),
+        touches=frozenset({f"group {group.name}", *(f"member {key}" for key in busy or ())}),
+    )
+
+
+def _busy(busy: dict[str, MemberRow]) -> Said:
+    if len(busy) == 1:
+        [(key, row)] = busy.items()
+        return say("one_busy", who=key, threads=row["threads"])
+    return say("all_busy", members=len(busy), threads=sum(row["threads"] or 1 for row in busy.values()))
+
+
+def _help(group: GroupNow, busy: dict[str, MemberRow], stored: float, done: float) -> Iterator[Said]:
+    """Yield the sentence about the number of threads or members that would be enough."""
+    queues = sum(1 for queue in group.queues() if queue.topic != retry_topic(group.name))
+    members, threads = len(group.online()), sum(row["threads"] or 1 for row in busy.values())
+    if group.orderly:
+        threads = min(threads, queues)  # one queue is one thread's work
+    needed = ceil(threads * stored / done) if done > 0 else None
+    if group.orderly and threads >= queues:
+        yield say("orderly_limit", queues=queues)
+    elif members >= queues:
+        yield say("more_threads", needed=needed, queues=queues) if needed else say("more_threads_only", queues=queues)
+    else:
+        yield say("more_members", queues=queues, members=members)
+
+
+def checks(view: ClusterView) -> Checked:
+    """Count the groups with members whose rates are known."""
+    groups = [group for group in view.groups.values() if group.clustering and group.online()]
+    known = sum(group.lag is not None and flow_of(view, group) is not None for group in groups)
+    return Checked(known, len(groups), {"groups": len(groups)})
+
+
+CODE = "consumers_too_slow"
+RULE = Rule(
+    code=CODE,
+    title="the members of {group} are too slow",
+    hold_ms=HOLD_MS,
+    sentences={
+        "rates": "{in_per_s} in, {out_per_s} out per second.",
+        "one_busy": Plural(
+            "threads",
+            "The only thread of {who} is always at work.",
+            "All {threads} threads of {who} are always at work.",
+        ),
+        "all_busy": "All {threads} threads of {members} members are always at work.",
+        "threads_unknown": "The members do not report their threads.",
+        "more_threads": Plural(
+            "queues",
+            "More threads help (about {needed}); another member does not: there is 1 queue.",
+            "More threads help (about {needed}); another member does not: there are {queues} queues.",
+        ),
+        "more_threads_only": Plural(
+            "queues",
+            "More threads help; another member does not: there is 1 queue.",
+            "More threads help; another member does not: there are {queues} queues.",
+        ),
+        "more_members": "More threads help, and more members up to {queues}, the number of queues.",
+        "orderly_limit": Plural(
+            "queues",
+            "An ordered queue is one thread's work: only a faster handler or more queues than 1 help.",
+            "An ordered queue is one thread's work: only a faster handler or more queues than {queues} help.",
+        ),
+    },
+    find=find,
+    healthy="Groups finish what arrives",
+    checks=checks,
+    because_of=("offset_pinned", "member_hung", "broker_down", "hot_queue"),
+    lab="lag-and-throughput",
+    incident="lag-after-a-deploy",
+)

@@ -1,0 +1,66 @@
+"""What each view adds to the history, and the keys under which rules find it."""
+
+from collections.abc import Hashable
+
+from sandbox.findings.view import ClusterView, QueueAt
+
+
+def stored_key(topic: str, queue: str) -> Hashable:
+    """Key of a queue's max offset."""
+    return "stored", topic, queue.partition("@")[0]
+
+
+def committed_key(group: str, queue: QueueAt) -> Hashable:
+    return "committed", group, queue.topic, queue.name
+
+
+def busy_key(group: str, member: str) -> Hashable:
+    """Key of a member's threads at work."""
+    return "busy", group, member
+
+
+def lag_key(group: str) -> Hashable:
+    return "lag", group
+
+
+def dead_key(group: str) -> Hashable:
+    return "dead", group
+
+
+def members_key(group: str) -> Hashable:
+    """Key of the client ids that are online, with the starts of their processes."""
+    return "members", group
+
+
+def sample(view: ClusterView) -> None:
+    """Add the view's numbers to its history; `History.begin` was called before."""
+    history, kept = view.history, set[Hashable]()
+
+    def add(key: Hashable, value: int | None) -> None:
+        kept.add(key)
+        if value is not None:
+            history.add(key, value)
+
+    def note(key: Hashable, value: object) -> None:
+        kept.add(key)
+        if value is not None:
+            history.note(key, value)
+
+    for topic in view.topics.values():
+        for row in topic["queues"]:
+            if row["known_at_ms"] is None and row["max"] is not None:
+                add(stored_key(topic["topic"], f"{row['broker']}:{row['queue_id']}"), int(row["max"]))
+    for group in view.groups.values():
+        add(lag_key(group.name), group.lag)
+        add(dead_key(group.name), group.dead_letters)
+        note(
+            members_key(group.name),
+            tuple(sorted((key, row["since_ms"]) for key, row in group.online().items() if row["state"] != "stopping")),
+        )
+        for key, member in group.online().items():
+            add(busy_key(group.name, key), member["busy"])
+        for queue in group.queues():
+            committed = queue.row["committed"]
+            add(committed_key(group.name, queue), None if committed is None else int(committed))
+            note(committed_key(group.name, queue), committed)
+    history.keep(kept)

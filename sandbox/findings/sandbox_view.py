@@ -1,0 +1,70 @@
+"""The view of a sandbox, from its engine's objects of one turn."""
+
+from sandbox.cluster.cluster import Cluster
+from sandbox.findings.history import History
+from sandbox.findings.sampling import sample
+from sandbox.findings.view import ClusterView, GroupNow
+from sandbox.queries.rows.groups import GroupView
+from sandbox.queries.snapshot.board import group_strategy, lag_of, queue_rows, with_retries
+from sandbox.queries.snapshot.groups import group_names, topics_read
+from sandbox.queries.snapshot.member_words import THERE, members_differ
+from sandbox.queries.snapshot.members import member_rows
+from sandbox.queries.snapshot.whole_sandbox import (
+    broker_row,
+    group_counts,
+    name_server_row,
+    producer_rows,
+    topic_rows,
+)
+
+
+def view_of(cluster: Cluster, history: History) -> tuple[ClusterView, bool]:
+    """Return the view, and False if it does not follow the last one of this history."""
+    at_ms = cluster.clock.now_ms()
+    follows = history.begin(at_ms)
+    view = ClusterView(
+        at_ms=at_ms,
+        rate=cluster.clock.rate,
+        reached_rate=cluster.reached_rate,
+        groups={name: _group(cluster, name) for name in group_names(cluster)},
+        topics={row["topic"]: row for row in topic_rows(cluster)},
+        brokers={node.node: broker_row(cluster, node) for node in cluster.nodes.brokers},
+        name_servers={node.name: name_server_row(node) for node in cluster.nodes.name_servers},
+        producers=producer_rows(cluster),
+        history=history,
+        waiting=None,
+        lock_life_ms=next((node.running.locks.max_live_ms for node in cluster.nodes.masters()), 60_000),
+    )
+    sample(view)
+    return view, follows
+
+
+def _group(cluster: Cluster, name: str) -> GroupNow:
+    view = GroupView(cluster, name)
+    settings = next((actor.settings for actor in view.actors), None)
+    topics = {topic: queue_rows(cluster, view, topic) for topic in topics_read(view)}
+    members = member_rows(cluster, view, None)
+    counts = group_counts(cluster, view)
+    lag = with_retries(
+        lag_of({(topic, key): row for topic, rows in topics.items() for key, row in rows.items()}), counts["retrying"]
+    )
+    return GroupNow(
+        name=name,
+        model=view.model,
+        listener=settings.listener if settings is not None else None,
+        strategy=group_strategy(cluster, view).name,
+        members=members,
+        topics=topics,
+        lag=None if lag is None else int(lag),
+        retrying=counts["retrying"],
+        dead_letters=counts["dead_letters"],
+        shared_ids=view.shared_ids(),
+        members_differ=members_differ({key: row for key, row in members.items() if row["state"] in THERE}),
+        consume_enabled=_may_consume(view),
+    )
+
+
+def _may_consume(view: GroupView) -> bool:
+    """Return False if a running master's subscription group config forbids the group to consume."""
+    configs = (broker.subscription_groups.table.get(view.group) for broker in view.masters.values())
+    return all(config.consume_enable for config in configs if config is not None)

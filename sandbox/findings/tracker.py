@@ -1,0 +1,110 @@
+"""The findings that are open: a condition has to hold for its rule's time before it opens, and before it closes."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sandbox.findings.finding import WORST_FIRST, Finding, Subject
+from sandbox.findings.rule import Rule
+from sandbox.findings.view import ClusterView
+
+Key = tuple[str, Subject]
+MOST_OPEN = 200  # findings of one cluster
+
+
+@dataclass(slots=True)
+class Tracked:
+    """`since_ms`: when the condition began; `absent_ms`: since when it does not hold; None: it holds."""
+
+    finding: Finding
+    since_ms: int
+    opened_ms: int | None = None
+    absent_ms: int | None = None
+
+
+class OpenFinding(NamedTuple):
+    """`because_of`: the key of the open finding that explains it, or None."""
+
+    finding: Finding
+    since_ms: int
+    opened_ms: int
+    because_of: Key | None
+
+
+class Changes(NamedTuple):
+    """`closed` have the time in ms for which each was open."""
+
+    opened: tuple[OpenFinding, ...]
+    closed: tuple[tuple[Finding, int], ...]
+
+
+class Tracker:
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._rules = rules
+        self._by_code = {rule.code: rule for rule in rules}
+        self._tracked: dict[Key, Tracked] = {}
+        self.open: tuple[OpenFinding, ...] = ()
+
+    def update(self, view: ClusterView, *, follows: bool = True) -> Changes:
+        """Look at a view and return what opened and closed.
+
+        `follows`: False after a gap; findings that were open then stay open while their condition holds, and the
+        others close at once.
+        """
+        at_ms = view.at_ms
+        now = {finding.key: finding for rule in self._rules for finding in rule.find(view)}
+        if not follows:
+            self._tracked = {key: each for key, each in self._tracked.items() if each.opened_ms is not None}
+        opened: list[Key] = []
+        for key, finding in now.items():
+            tracked = self._tracked.get(key)
+            if tracked is None:
+                if len(self._tracked) >= MOST_OPEN:
+                    continue
+                tracked = self._tracked[key] = Tracked(finding, min(finding.since_ms or at_ms, at_ms))
+            tracked.finding, tracked.absent_ms = finding, None
+            if finding.since_ms is not None:
+                tracked.since_ms = finding.since_ms
+            if tracked.opened_ms is None and at_ms - tracked.since_ms >= self._by_code[key[0]].hold_ms:
+                tracked.opened_ms = at_ms
+                opened.append(key)
+        closed = self._leave(now.keys(), at_ms, follows)
+        self.open = ranked(
+            [(each.finding, each.since_ms, each.opened_ms) for each in self._tracked.values() if each.opened_ms],
+            self._by_code,
+        )
+        return Changes(tuple(each for each in self.open if each.finding.key in opened), tuple(closed))
+
+    def _leave(self, now: Iterable[Key], at_ms: int, follows: bool) -> list[tuple[Finding, int]]:
+        closed: list[tuple[Finding, int]] = []
+        for key in [key for key in self._tracked if key not in now]:
+            tracked = self._tracked[key]
+            if tracked.opened_ms is None:
+                del self._tracked[key]
+                continue
+            if tracked.absent_ms is None:
+                tracked.absent_ms = at_ms
+            if not follows or at_ms - tracked.absent_ms >= self._by_code[key[0]].hold_ms:
+                del self._tracked[key]
+                closed.append((tracked.finding, at_ms - tracked.opened_ms))
+        return closed
+
+
+def ranked(rows: list[tuple[Finding, int, int]], rules: dict[str, Rule]) -> tuple[OpenFinding, ...]:
+    """Return the findings, the worst first, each with its cause among them; of equal ones the oldest first.
+
+    A finding is because of the first open one whose code its rule names and which touches one of its subjects.
+    """
+    rows = sorted(rows, key=lambda row: (WORST_FIRST.index(row[0].severity), row[1], row[0].key))
+    causes = {finding.key: _cause(finding, rows, rules) for finding, _, _ in rows}
+    return tuple(
+        OpenFinding(finding, since_ms, opened_ms, causes[finding.key]) for finding, since_ms, opened_ms in rows
+    )
+
+
+def _cause(finding: Finding, rows: list[tuple[Finding, int, int]], rules: dict[str, Rule]) -> Key | None:
+    for code in rules[finding.code].because_of:
+        for other, _, _ in rows:
+            if other.code == code and other.key != finding.key and other.touches & finding.touches:
+                return other.key
+    return None

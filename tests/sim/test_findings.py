@@ -1,0 +1,86 @@
+"""Findings of a sandbox in virtual time: each opens when its trouble is there, says the cause, and closes after it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.sim.finding_stage import FindingStage
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[FindingStage]:
+    stage = FindingStage(tmp_path)
+    yield stage
+    stage.world.close()
+
+
+def test_a_healthy_group_has_no_finding(stage: FindingStage) -> None:
+    stage.member("A")
+    stage.member("B")
+    stage.producer(10)
+    stage.run(300)
+    assert stage.opened == []
+    assert stage.checked("consumers_too_slow").holds
+
+
+def test_members_that_are_always_at_work_are_too_slow(stage: FindingStage) -> None:
+    stage.member("A", threads=1, work_ms=[80, 120])
+    stage.member("B", threads=1, work_ms=[80, 120])
+    stage.producer(10)
+    stage.run(60)
+    stage.act("ChangeActor", actor="A", work_ms=[300, 400])
+    stage.run(100)
+    [opened] = stage.opened
+    assert (opened.code, opened.subject) == ("consumers_too_slow", "svc")
+    assert opened.at_s < 110
+    assert "The only thread of A is always at work." in opened.text
+    assert "more members up to 3" in opened.text
+    stage.act("ChangeActor", actor="A", work_ms=[10, 20])
+    stage.run(100)
+    assert stage.codes == []
+
+
+def test_an_unfinished_message_holds_the_committed_offset(stage: FindingStage) -> None:
+    stage.member("A", threads=4)
+    stage.run(10)
+    stage.act("ChangeActor", actor="A", slow_key="order-4", slow_ms=300_000)
+    stage.act("SendMessages", topic="orders", count=30, key="order-{n}")
+    stage.run(60)
+    [opened] = stage.opened
+    assert (opened.code, opened.subject.partition(":")[0]) == ("offset_pinned", "broker-a")
+    assert "order-4 is unfinished for 20 s in A" in opened.text or "order-4 is unfinished for 21 s in A" in opened.text
+    assert "messages behind it are done and would be delivered again after a crash." in opened.text
+    assert opened.at_s <= 10 + 20 + 4, "as soon as it can be known"
+
+
+def test_a_hung_member_holds_its_queues_until_its_heartbeats_expire(stage: FindingStage) -> None:
+    stage.member("A")
+    stage.member("B")
+    stage.run(60)
+    stage.act("HangActor", actor="B")
+    stage.run(60)
+    [opened] = stage.opened
+    assert opened.code == "member_hung"
+    assert opened.text.startswith("B has sent no heartbeat for ")
+    stage.run(120)
+    assert stage.codes == []
+
+
+def test_members_beyond_the_number_of_queues_have_none(stage: FindingStage) -> None:
+    stage.member("A")
+    stage.act("StartConsumer", group="svc", copies=3)
+    stage.run(60)
+    [opened] = stage.opened
+    assert opened.code == "more_members_than_queues"
+    assert opened.text.endswith("3 queues, 4 members.")
+
+
+def test_a_broker_without_a_master_explains_the_queues_that_wait(stage: FindingStage) -> None:
+    stage.member("A")
+    stage.producer(5)
+    stage.run(30)
+    stage.act("KillBroker", broker="broker-a")
+    stage.run(20)
+    assert stage.codes == ["broker_down"]
+    assert stage.opened[0].text.startswith("broker-a has no master (killed).")
