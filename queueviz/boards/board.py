@@ -9,6 +9,8 @@ from django.utils.translation import gettext_lazy as _
 
 from queueviz.access.hidden_names import shown, shown_channel
 from queueviz.boards import rows
+from queueviz.boards.finding_views import channel as finding_channel
+from queueviz.boards.finding_views import line_of
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import BoardPage, Context, Part, Place, Readings, data_of, topics_of
 from queueviz.boards.retry_queues import retry_channel, side_queues
@@ -84,7 +86,8 @@ def names_of(snapshot: Snapshot) -> dict[str, str]:
 
 
 def _channels(place: Place) -> list[str]:
-    return [name for name in (board_channel(place), store_channel(place), retry_channel(place)) if name]
+    findings = None if place.attached else finding_channel(place)
+    return [name for name in (board_channel(place), store_channel(place), retry_channel(place), findings) if name]
 
 
 def now_of(place: Place, readings: Readings, name: str | None) -> int:
@@ -122,6 +125,7 @@ def _context(place: Place, readings: Readings) -> Context:
         "side": side_queues(place, readings),
         "members": rows.member_views(data["members"] if data else {}),
         "now_ms": now_ms,
+        **line_of(place, readings),
         "strategies": STRATEGIES,
         "live": live_config(
             place,

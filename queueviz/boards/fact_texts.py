@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards.counted import Counted, translated
 from queueviz.texts import Text, Texts
+from sandbox.findings.all_rules import RULES
 from sandbox.journal.events import SAID
 
 
@@ -29,7 +30,7 @@ FACTS: dict[str, FactText] = {
 }
 
 # Words that fields hold; what is not here is a name.
-VALUES_OF = ("state", "reason", "how", "why", "kind", "step", "phase", "limit")
+VALUES_OF = ("state", "reason", "how", "why", "kind", "step", "phase", "limit", "code")
 VALUES: Texts = {
     "starting": _("starting"),
     "running": _("running"),
@@ -97,4 +98,7 @@ VALUES: Texts = {
     "unread": _("the client does not read its responses"),
     "unfinished": _("too many unfinished frames"),
     "pending_requests": _("unanswered requests"),
+    "ended": _("ended"),
+    "asleep": _("asleep"),
+    **{rule.code: _(rule.title) for rule in RULES},
 }

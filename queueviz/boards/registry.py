@@ -7,6 +7,7 @@ from queueviz.boards.client import CLIENT
 from queueviz.boards.cluster import STATE, TROUBLE
 from queueviz.boards.connect import CONNECT
 from queueviz.boards.dialog_forms import ASK
+from queueviz.boards.findings import FINDINGS, LINE
 from queueviz.boards.frames import FRAMES
 from queueviz.boards.groups import GROUPS
 from queueviz.boards.index import INDEX
@@ -27,6 +28,7 @@ BOARDS: dict[str, BoardPage] = {  # those with a title in the order of the navig
     page.name: page
     for page in (
         BOARD,
+        FINDINGS,
         GROUPS,
         REBALANCE,
         LOCKS,
@@ -47,5 +49,5 @@ BOARDS: dict[str, BoardPage] = {  # those with a title in the order of the navig
 TABS = tuple(page for page in BOARDS.values() if page.title)
 PARTS: dict[str, Part] = {
     part.name: part
-    for part in (RAIL, ASK, DIALOG, PEEK, WHY, SIDE, TOPIC_FORM, TOPIC_SHEET, MAP, PANEL, STATE, TROUBLE, LIFE)
+    for part in (RAIL, LINE, ASK, DIALOG, PEEK, WHY, SIDE, TOPIC_FORM, TOPIC_SHEET, MAP, PANEL, STATE, TROUBLE, LIFE)
 }

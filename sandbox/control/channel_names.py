@@ -26,6 +26,7 @@ KINDS = {
     "locks": Kind((1,), 0.25),
     "rebalance": Kind((1,), 0.25),
     "groups": Kind((0,), 1.0),
+    "findings": Kind((0,), None),
     "store": Kind((1, 2), 0.2),
     "index": Kind((1,), 0.5),
     "topics": Kind((0,), None),

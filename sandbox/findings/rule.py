@@ -13,7 +13,8 @@ class Rule:
     """One code of the closed list.
 
     `hold_ms`: the condition holds for so long before the finding opens, and is absent for so long before it closes.
-    `sentences`: by name, with fields of a finding's values; `title`: the finding in a few words, with `{subject}`.
+    `sentences`: by name, with fields of a finding's values; `title`: the finding in a few words, after the name of its
+    subject.
     `checks`: counts what was looked at; `healthy`: the sentence where nothing is wrong.
     `because_of`: codes that explain it if they touch the same subjects.  `lab`, `incident`: slugs, or empty.
     """

@@ -1,4 +1,4 @@
-"""What each view adds to the history, and the keys under which rules find it."""
+"""Numbers that each view adds to the history, and the keys by which rules read them."""
 
 from collections.abc import Hashable
 

@@ -18,6 +18,7 @@ from sandbox.control.access_keys import Keys
 from sandbox.control.actions import Action, fields_of, name_of
 from sandbox.control.questions import Question
 from sandbox.control.readings import Reading
+from sandbox.hosting.finding_watch import FindingWatch
 from sandbox.hosting.guards import GUARDS
 from sandbox.journal.events import ActionTaken, ClockChanged, Position, SandboxOpened, SandboxSlept, SandboxWoken
 from sandbox.journal.events.life import HISTORY
@@ -26,7 +27,7 @@ from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.questions import answer
 from sandbox.queries.recent_lag import RecentLag
 from sandbox.queries.rows.snapshot import Snapshot
-from sandbox.queries.snapshot.channels import read_channel
+from sandbox.queries.snapshot.channels import read_channel, reading_of
 from sandbox.queries.snapshot.whole_sandbox import draw_snapshot
 from sandbox.queries.snapshot_cache import SnapshotCache
 
@@ -55,6 +56,7 @@ class Sandbox:
         self.record = self.cluster.record
         self.cluster.companion(SnapshotCache)  # sees every fact from the first one on
         self.recent_lag = self.cluster.companion(RecentLag)
+        self.findings = FindingWatch(self.cluster)
         if environment.repeatable:
             with self.cluster.apart():
                 self.cluster.companion(SnapshotCache)
@@ -99,6 +101,7 @@ class Sandbox:
         cluster.companion(LabProgress).resume()
         cluster.journal_files.start(self._draw_keyframe)
         self.recent_lag.start()
+        self.findings.start()
         self._remember()
         if record.listening:
             await self._open_again()
@@ -129,6 +132,7 @@ class Sandbox:
         `came`: position of the request in the run.
         """
         cluster, record = self.cluster, self.record
+        self.findings.stop()
         self._keep_snapshot()
         before = cluster.disk_full.rate_before
         record.rate = cluster.clock.rate if before is None else before
@@ -215,7 +219,9 @@ class Sandbox:
         return {**draw_snapshot(self.cluster), "machine_ms": self.cluster.environment.outside.now_ms()}
 
     def read(self, kind: str, rest: list[str]) -> Reading:
-        """Return the data of one of its live channels (catalogue 10)."""
+        """Return the data of one of its live channels (catalogue 10).  Raises ChannelUnknown."""
+        if kind == "findings":
+            return reading_of(self.cluster, self.findings.read())
         return read_channel(self.cluster, kind, rest)
 
     def _draw_keyframe(self) -> Snapshot:

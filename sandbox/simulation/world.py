@@ -26,7 +26,6 @@ from sandbox.kernel.chance import Chance
 from sandbox.kernel.clock import Clock, ScaledClock
 from sandbox.queries.rows.messages import finish, unfinished
 from sandbox.queries.rows.snapshot import Snapshot
-from sandbox.queries.snapshot.channels import read_channel
 from sandbox.sim.disk import SimDisk
 from sandbox.sim.loop import SimLoop
 from sandbox.sim.network import SimNetwork
@@ -184,7 +183,7 @@ class World:
         path, mark, query = channel.partition("?")
         kind, _, rest = path.partition("/")
         _, _, parts = split_channel((f"{kind}/{SLUG}/{rest}" if rest else f"{kind}/{SLUG}") + mark + query)
-        reading = self._on_loop(lambda: read_channel(self.cluster, kind, parts))
+        reading = self._on_loop(lambda: self.sandbox.read(kind, parts))
         finish(unfinished(reading.data), self._config.limits.unpacked_bytes)
         return reading
 

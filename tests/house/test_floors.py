@@ -22,6 +22,7 @@ OPEN_TO_WEB = (
     "sandbox.cluster.actors.feeds",
     "sandbox.cluster.actors.table_feed",
     "sandbox.queries.rows",
+    "sandbox.findings.all_rules",
     "sandbox.labs.catalogue",
     "sandbox.labs.incidents",
     "sandbox.labs.lab",

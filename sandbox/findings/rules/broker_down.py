@@ -1,4 +1,4 @@
-"""A broker whose master does not run: nobody can write to its queues, and they are read from a slave or not at all."""
+"""A broker whose master does not run: its queues accept no message, and are read from a slave or not at all."""
 
 from collections.abc import Iterator
 
@@ -60,7 +60,7 @@ def checks(view: ClusterView) -> Checked:
 CODE = "broker_down"
 RULE = Rule(
     code=CODE,
-    title="{broker} has no master",
+    title="no master",
     hold_ms=HOLD_MS,
     sentences={
         "down": "{broker} has no master ({state}).",

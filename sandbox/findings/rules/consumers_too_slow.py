@@ -102,7 +102,7 @@ def checks(view: ClusterView) -> Checked:
 CODE = "consumers_too_slow"
 RULE = Rule(
     code=CODE,
-    title="the members of {group} are too slow",
+    title="members too slow",
     hold_ms=HOLD_MS,
     sentences={
         "rates": "{in_per_s} in, {out_per_s} out per second.",

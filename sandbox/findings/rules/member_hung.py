@@ -48,7 +48,7 @@ def checks(view: ClusterView) -> Checked:
 CODE = "member_hung"
 RULE = Rule(
     code=CODE,
-    title="{who} does not answer",
+    title="no heartbeat",
     hold_ms=HOLD_MS,
     sentences={
         "silent": "{who} has sent no heartbeat for {silent_ms}; brokers remove it in {left_ms}.",

@@ -52,7 +52,7 @@ def checks(view: ClusterView) -> Checked:
 CODE = "more_members_than_queues"
 RULE = Rule(
     code=CODE,
-    title="{group} has more members than queues",
+    title="more members than queues",
     hold_ms=HOLD_MS,
     sentences={
         "idle": "{who} has no queue.",

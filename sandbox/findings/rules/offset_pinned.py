@@ -79,7 +79,7 @@ def checks(view: ClusterView) -> Checked:
 CODE = "offset_pinned"
 RULE = Rule(
     code=CODE,
-    title="an unfinished message holds the committed offset of {queue}",
+    title="unfinished message holds the committed offset",
     hold_ms=HOLD_MS,
     sentences={
         "stays": "The committed offset of {queue} stays at {offset}: {key} is unfinished for {unfinished_ms} in {who}.",

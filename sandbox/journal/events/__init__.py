@@ -8,11 +8,12 @@ facts.
 
 from typing import NamedTuple
 
-from sandbox.journal.events import disk, labs, life, members, messages, nodes, offsets, watched, wire
+from sandbox.journal.events import disk, findings, labs, life, members, messages, nodes, offsets, watched, wire
 from sandbox.journal.events.disk import *  # noqa: F403
 from sandbox.journal.events.event import FLOW as FLOW
 from sandbox.journal.events.event import SAID as SAID
 from sandbox.journal.events.event import Event as Event
+from sandbox.journal.events.findings import *  # noqa: F403
 from sandbox.journal.events.labs import *  # noqa: F403
 from sandbox.journal.events.life import *  # noqa: F403
 from sandbox.journal.events.members import *  # noqa: F403
@@ -24,7 +25,7 @@ from sandbox.journal.events.wire import *  # noqa: F403
 
 ALL: tuple[type[Event], ...] = tuple(
     kind
-    for family in (life, nodes, members, offsets, messages, disk, wire, watched, labs)
+    for family in (life, nodes, members, offsets, messages, disk, wire, watched, labs, findings)
     for kind in vars(family).values()
     if isinstance(kind, type) and kind.__module__ == family.__name__
 )

@@ -37,7 +37,11 @@ OF_CLUSTER = dict(_readers())
 
 def read_channel(cluster: Cluster, kind: str, rest: list[str]) -> Reading:
     """Return the value of a channel, all of one turn, so that `seq` and `data` agree.  Raises ChannelUnknown."""
-    data = _read(cluster, kind, rest)
+    return reading_of(cluster, _read(cluster, kind, rest))
+
+
+def reading_of(cluster: Cluster, data: Mapping[str, object]) -> Reading:
+    """Return data that was read in this turn, with the position of the journal and the clock."""
     return Reading(
         cluster.journal.next_seq - 1,
         cluster.clock.now_ms(),

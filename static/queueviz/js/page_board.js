@@ -3,6 +3,7 @@ import { openAsk, post, unanswered } from "./ask.js";
 import { BoardCards } from "./board_cards.js";
 import { LagChart } from "./chart.js";
 import { $, $$, around, attr, hide, text } from "./dom.js";
+import { setUpFindingMarks } from "./finding_marks.js";
 import { Forecast } from "./forecast.js";
 import { number } from "./format.js";
 import { History } from "./history.js";
@@ -48,6 +49,7 @@ export const page = startShell({
   },
 });
 const { clock, config, painter } = page;
+setUpFindingMarks();
 const explain = once(() => import("./explain.js"), ({ setUpExplanations }, { target }) => setUpExplanations(config, target));
 for (const kind of ["pointerover", "focusin", "click"]) document.addEventListener(kind, explain);
 const asked = new URLSearchParams({ group: config.group, topic: config.topic });

@@ -13,9 +13,10 @@ import { Scrubber } from "./scrubber.js";
 import { setUpTwin } from "./table_twin.js";
 import { setUpTheme } from "./theme.js";
 import { Transport } from "./transport.js";
-import { queueOf, t } from "./words.js";
+import { queueOf, sentence, t } from "./words.js";
 
 const SHAPE = new Set("BrokerStarted BrokerStopped NameServerStarted NameServerStopped DiskChanged TopicChanged ActionTaken".split(" "));
+const FINDINGS = new Set(["FindingOpened", "FindingClosed", "SandboxWoken"]);
 const SLEEP = new Set(["SandboxSlept", "SandboxWoken"]);
 
 /**
@@ -54,6 +55,7 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
       gap = null;
       for (const row of rows) if (!first) judge(row);
       for (const row of rows) if (!first && row.type === "OffsetsReset" && row.method !== "undo" && actions.can("reset") && !config.attached) offerUndo(row);
+      if (!first && rows.some((row) => FINDINGS.has(row.type))) document.body.dispatchEvent(new CustomEvent("queueviz:findings"));
       if (!first && rows.some((row) => SHAPE.has(row.type) || row.reason === "disk")) document.body.dispatchEvent(new CustomEvent("queueviz:shape"));
       first = false;
     },
@@ -110,6 +112,7 @@ function judge(row) {
   else if (row.type === "MemberStateChanged" && row.state === "hung") say(t("say.hung", { who: row.client_id }));
   else if (row.type === "CrashRepeated") say(t("say.repeated", { n: number(row.count), who: row.client_id }));
   else if (row.type === "MessagePinned") say(t("say.pinned", { queue, key: row.key }));
+  else if (row.type === "FindingOpened" && !row.because_of && row.severity !== "info") say(sentence(row, String));
   else if (row.type === "OffsetsReset") say(t("say.reset", { group: row.group }));
 }
 

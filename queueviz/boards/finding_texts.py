@@ -1,0 +1,41 @@
+"""The sentences of findings in the reader's language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.utils.translation import gettext_lazy as _
+
+from queueviz.boards.counted import Counted, translated
+from queueviz.boards.fact_texts import VALUES
+from queueviz.templatetags.formats import duration, number, rate
+from queueviz.texts import Text
+from sandbox.findings.all_rules import RULES
+from sandbox.queries.rows.findings import SentenceRow
+
+VALUES_OF = ("state", "limit", "disk", "why")  # values that hold a word of `VALUES`
+
+SENTENCES: dict[str, Text | Counted] = {
+    f"{rule.code}.{name}": translated(sentence) for rule in RULES for name, sentence in rule.sentences.items()
+}
+TITLES: dict[str, Text] = {rule.code: _(rule.title) for rule in RULES}
+HEALTHY: dict[str, Text] = {rule.code: _(rule.healthy) for rule in RULES}
+
+
+def sentence_text(code: str, row: SentenceRow, queue_names: Mapping[str, str]) -> str:
+    """Return a sentence with its values.  `queue_names`: short names by row, `q3` for `broker-a:3`."""
+    text, values = SENTENCES[f"{code}.{row['sentence']}"], row["values"]
+    pattern = text.form(int(str(values[text.by]))) if isinstance(text, Counted) else str(text)
+    return pattern.format(**{name: _shown(name, value, queue_names) for name, value in values.items()})
+
+
+def _shown(name: str, value: object, queue_names: Mapping[str, str]) -> str:
+    if name.endswith("_ms"):
+        return duration(value)  # type: ignore[arg-type]  # a number, by its name
+    if name == "queue":
+        return queue_names.get(str(value), str(value))
+    if name in VALUES_OF:
+        return str(VALUES.get(str(value), value))
+    if isinstance(value, float):
+        return rate(value)
+    return number(value) if isinstance(value, int) or str(value).isdecimal() else str(value)

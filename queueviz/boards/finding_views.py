@@ -1,0 +1,178 @@
+"""Findings of a sandbox as text, the causes before their consequences (channel `findings/<slug>`)."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple, TypedDict
+from urllib.parse import urlencode
+
+from django.utils.translation import gettext as _
+
+from queueviz.boards.finding_texts import HEALTHY, sentence_text
+from queueviz.boards.page import Context, Place, Readings, data_of
+from queueviz.boards.rows import short_names
+from queueviz.texts import Text
+from sandbox.labs.catalogue import LABS
+from sandbox.labs.incidents import INCIDENTS
+from sandbox.queries.rows.findings import CheckRow, FindingRow, Findings, RemedyRow
+
+
+class RemedyView(NamedTuple):
+    """A remedy's button.  `actor`: of an action on one client, which has its own dialogs; else `values` are posted."""
+
+    label: str
+    action: str
+    actor: str
+    values: str  # JSON
+
+
+class FindingView(NamedTuple):
+    """One finding as text.  `consequences`: findings that it explains."""
+
+    key: str
+    severity: str
+    first: str
+    more: str
+    subject: str
+    since_ms: int
+    marks: str  # JSON
+    board: str  # query of the Board that shows it; empty: none does
+    remedy: RemedyView | None
+    lab: str
+    lab_title: str
+    incident: str
+    incident_title: str
+    event: str | None
+    consequences: tuple[FindingView, ...]
+
+
+class CheckView(NamedTuple):
+    """A check that holds, or is unknown for some of its subjects."""
+
+    text: Text
+    known: int
+    all: int
+    holds: bool
+
+
+class FindingsView(TypedDict):
+    """`at_ms` None: nothing is known, because the sandbox sleeps or has just begun."""
+
+    at_ms: int | None
+    findings: list[FindingView]
+    healthy: list[CheckView]
+    unknown: list[CheckView]
+    errors: int
+    warnings: int
+    groups: int
+    topics: int
+    brokers: int
+
+
+def channel(place: Place) -> str:
+    return f"findings/{place.slug}"
+
+
+def all_of(place: Place, readings: Readings) -> FindingsView:
+    """Return all findings as text, the causes in their order, each with its consequences."""
+    data = data_of(readings, channel(place), Findings)
+    if data is None or data["at_ms"] is None:
+        data = {"at_ms": None, "findings": [], "checks": [], "groups": 0, "topics": 0, "brokers": 0}
+    checks = [_check(row) for row in data["checks"]]
+    severities = [row["severity"] for row in data["findings"]]
+    return {
+        "at_ms": data["at_ms"],
+        "findings": trees(place, data["findings"]),
+        "healthy": [check for check in checks if check.holds],
+        "unknown": [check for check in checks if not check.holds],
+        "errors": severities.count("error"),
+        "warnings": severities.count("warning"),
+        "groups": data["groups"],
+        "topics": data["topics"],
+        "brokers": data["brokers"],
+    }
+
+
+def trees(place: Place, rows: list[FindingRow]) -> list[FindingView]:
+    queue_names = short_names(
+        {f"{queue['broker']}:{queue['queue_id']}" for topic in place.topics for queue in topic["queues"]}
+    )
+    keys = {row["key"] for row in rows}
+    below: dict[str | None, list[FindingRow]] = {}
+    for row in rows:
+        below.setdefault(row["because_of"] if row["because_of"] in keys else None, []).append(row)
+
+    def view(row: FindingRow, path: frozenset[str]) -> FindingView:
+        consequences = [each for each in below.get(row["key"], ()) if each["key"] not in path]
+        return _view(row, queue_names, tuple(view(each, path | {each["key"]}) for each in consequences))
+
+    return [view(row, frozenset({row["key"]})) for row in below.get(None, ())]
+
+
+def of_board(views: list[FindingView], group: str | None, topic: str | None) -> list[FindingView]:
+    """Return the findings with those of the board's group and topic first; the order stays otherwise."""
+    return sorted(views, key=lambda view: not _is_of(view, group, topic))
+
+
+def _is_of(view: FindingView, group: str | None, topic: str | None) -> bool:
+    return view.subject.partition(" ")[0] in (group, topic) or any(
+        _is_of(each, group, topic) for each in view.consequences
+    )
+
+
+def _view(row: FindingRow, queue_names: dict[str, str], consequences: tuple[FindingView, ...]) -> FindingView:
+    sentences = [sentence_text(row["code"], sentence, queue_names) for sentence in row["says"]]
+    lab = LABS.get(row["lab"])
+    incident = INCIDENTS.get(row["incident"])
+    return FindingView(
+        key=row["key"],
+        severity=row["severity"],
+        first=sentences[0],
+        more=" ".join(sentences[1:]),
+        subject=_subject(row, queue_names),
+        since_ms=row["since_ms"],
+        marks=json.dumps(row["marks"]),
+        board=_board(row),
+        remedy=None if row["remedy"] is None else _remedy(row, row["remedy"], queue_names),
+        lab=row["lab"] if lab is not None else "",
+        lab_title=str(lab.title) if lab is not None else "",
+        incident=row["incident"] if incident is not None else "",
+        incident_title=str(_(incident.title)) if incident is not None else "",
+        event=row["event"],
+        consequences=consequences,
+    )
+
+
+def _subject(row: FindingRow, queue_names: dict[str, str]) -> str:
+    name = queue_names.get(row["subject"], row["subject"]) if row["kind"] == "queue" else row["subject"]
+    return " · ".join(dict.fromkeys(part for part in (row["group"], row["topic"], name) if part))
+
+
+def _board(row: FindingRow) -> str:
+    where = {"group": row["group"], "topic": row["topic"], "sel": row["subject"] if row["kind"] == "queue" else ""}
+    return urlencode({name: value for name, value in where.items() if value}) if row["group"] else ""
+
+
+def _remedy(row: FindingRow, remedy: RemedyRow, queue_names: dict[str, str]) -> RemedyView:
+    actor = str(remedy["fields"].get("actor", "")) if remedy["action"].endswith("Actor") else ""
+    return RemedyView(
+        sentence_text(row["code"], remedy["label"], queue_names),
+        remedy["action"],
+        actor,
+        json.dumps({"action": remedy["action"], **remedy["fields"]}),
+    )
+
+
+def _check(row: CheckRow) -> CheckView:
+    return CheckView(HEALTHY[row["code"]], row["known"], row["all"], row["known"] == row["all"])
+
+
+def line_of(place: Place, readings: Readings) -> Context:
+    """Return the values of the Board's line."""
+    group, view = place.group(), all_of(place, readings)
+    findings = of_board(view["findings"], group["group"] if group else None, place.topic(group))
+    return {
+        "finding": findings[0] if findings else None,
+        "more_findings": max(0, len(findings) - 1),
+        "all_findings": view,
+    }

@@ -1,0 +1,99 @@
+"""The open findings of a tracker as rows of the channel `findings/<slug>`."""
+
+from collections.abc import Mapping, Sequence
+
+from sandbox.findings.finding import MEMBER, Finding, Remedy, Said, Subject
+from sandbox.findings.rule import Rule
+from sandbox.findings.tracker import Key, Tracker
+from sandbox.findings.view import ClusterView
+from sandbox.queries.rows.findings import FindingRow, Findings, RemedyRow, SentenceRow
+
+
+def rows_of(tracker: Tracker, view: ClusterView | None, rules: Sequence[Rule]) -> Findings:
+    if view is None:
+        return {"at_ms": None, "findings": [], "checks": [], "groups": 0, "topics": 0, "brokers": 0}
+    open_codes = {each.finding.code for each in tracker.open}
+    labels = view.labels
+    by_code = {rule.code: rule for rule in rules}
+    rows = [
+        _row(each.finding, each.since_ms, each.because_of, by_code[each.finding.code], labels) for each in tracker.open
+    ]
+    checked = [(rule.code, rule.checks(view)) for rule in rules if rule.code not in open_codes]
+    return {
+        "at_ms": view.at_ms,
+        "findings": _causes_first(rows),
+        "checks": [{"code": code, "known": check.known, "all": check.all} for code, check in checked],
+        "groups": len(view.groups),
+        "topics": sum(row["kind"] == "normal" for row in view.topics.values()),
+        "brokers": len({row["broker"] for row in view.brokers.values()}),
+    }
+
+
+def key_of(key: Key) -> str:
+    """Return a key as text: `offset_pinned/queue/broker-a:3/svc/orders`."""
+    code, subject = key
+    return "/".join((code, subject.kind, subject.name, subject.group, subject.topic)).rstrip("/")
+
+
+def name_of(subject: Subject, labels: Mapping[str, str]) -> str:
+    return labels.get(subject.name, subject.name) if subject.kind == MEMBER else subject.name
+
+
+def _row(finding: Finding, since_ms: int, because_of: Key | None, rule: Rule, labels: Mapping[str, str]) -> FindingRow:
+    return {
+        "key": key_of(finding.key),
+        "code": finding.code,
+        "severity": finding.severity,
+        "kind": finding.subject.kind,
+        "subject": name_of(finding.subject, labels),
+        "group": finding.subject.group,
+        "topic": finding.subject.topic,
+        "since_ms": since_ms,
+        "says": [_sentence(said, labels) for said in finding.says],
+        "marks": list(finding.marks),
+        "because_of": None if because_of is None else key_of(because_of),
+        "remedy": None if finding.remedy is None else _remedy(finding.remedy),
+        "lab": rule.lab,
+        "incident": rule.incident,
+        "event": finding.event,
+    }
+
+
+def _sentence(said: Said, labels: Mapping[str, str]) -> SentenceRow:
+    return {
+        "sentence": said.sentence,
+        "values": {
+            name: labels.get(str(value), value) if name == "who" else value for name, value in said.values.items()
+        },
+    }
+
+
+def _remedy(remedy: Remedy) -> RemedyRow:
+    values = {**remedy.fields, "who": remedy.fields.get("actor", "")}
+    return {
+        "label": {"sentence": remedy.label, "values": values},
+        "action": remedy.action,
+        "fields": dict(remedy.fields),
+    }
+
+
+def _causes_first(rows: list[FindingRow]) -> list[FindingRow]:
+    """Return the rows with each consequence after its cause."""
+    consequences: dict[str, list[FindingRow]] = {}
+    for row in rows:
+        if row["because_of"] is not None:
+            consequences.setdefault(row["because_of"], []).append(row)
+    ordered: list[FindingRow] = []
+
+    def add(row: FindingRow) -> None:
+        if row not in ordered:
+            ordered.append(row)
+            for consequence in consequences.get(row["key"], ()):
+                add(consequence)
+
+    for row in rows:
+        if row["because_of"] is None:
+            add(row)
+    for row in rows:  # causes in a circle: none of them is lost
+        add(row)
+    return ordered

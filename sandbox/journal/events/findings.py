@@ -1,0 +1,39 @@
+"""Events of findings: a problem, or a state that explains what a reader sees, begins or ends."""
+
+from typing import NamedTuple
+
+from sandbox.journal.events.event import said
+
+
+@said("warn", "finding", "{subject}: {code}", "warn")
+@said("bad", "finding", "{subject}: {code}", "bad", when="severity=error")
+@said("quiet", "finding", "{subject}: {code}", when="severity=info")
+class FindingOpened(NamedTuple):
+    """A finding opened, once its condition had held for its time.
+
+    `since_ms`: when the condition began.  `subject`: a queue's row, a member's label, or a name, by `kind`.
+    `because_of`: the code of the open finding that explains it; empty: none does.
+    """
+
+    code: str
+    severity: str  # error, warning, info
+    kind: str  # group, queue, member, broker, topic, cluster
+    subject: str
+    group: str
+    topic: str
+    since_ms: int
+    because_of: str
+
+
+@said("ok", "finding", "{subject}: {code} ended after {lasted_ms}")
+@said("quiet", "finding", "{subject}: {code} still held when the sandbox fell asleep", when="how=asleep")
+class FindingClosed(NamedTuple):
+    """A finding closed, once its condition had been absent for its time; or the sandbox fell asleep."""
+
+    code: str
+    kind: str
+    subject: str
+    group: str
+    topic: str
+    lasted_ms: int
+    how: str  # ended, asleep

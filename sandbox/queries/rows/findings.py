@@ -1,0 +1,60 @@
+"""Rows of the findings of a sandbox or a real cluster (channel `findings/<slug>`)."""
+
+from typing import TypedDict
+
+
+class SentenceRow(TypedDict):
+    """A sentence by its name among those of its code, with its values; `who` is a member's label."""
+
+    sentence: str
+    values: dict[str, object]
+
+
+class RemedyRow(TypedDict):
+    """The action that mends a finding, with the sentence of its button."""
+
+    label: SentenceRow
+    action: str
+    fields: dict[str, object]
+
+
+class FindingRow(TypedDict):
+    """One open finding."""
+
+    key: str
+    code: str
+    severity: str  # error, warning, info
+    kind: str  # group, queue, member, broker, topic, cluster
+    subject: str  # a queue's row, a member's label, or a name
+    group: str  # empty: it is about no group
+    topic: str
+    since_ms: int
+    says: list[SentenceRow]
+    marks: list[str]  # addresses of the parts of a board (`findings.marks`)
+    because_of: str | None  # key of the finding that explains it
+    remedy: RemedyRow | None
+    lab: str  # slug; empty: none
+    incident: str
+    event: str | None  # seq
+
+
+class CheckRow(TypedDict):
+    """One check without an open finding; with `known` below `all` it is unknown."""
+
+    code: str
+    known: int
+    all: int
+
+
+class Findings(TypedDict):
+    """All open findings, the worst first, each consequence after its cause; and the checks that hold.
+
+    `at_ms`: time of the look; None: no look yet, so nothing is known.
+    """
+
+    at_ms: int | None
+    findings: list[FindingRow]
+    checks: list[CheckRow]
+    groups: int
+    topics: int
+    brokers: int
