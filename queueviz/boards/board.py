@@ -86,8 +86,8 @@ def names_of(snapshot: Snapshot) -> dict[str, str]:
 
 
 def _channels(place: Place) -> list[str]:
-    findings = None if place.attached else finding_channel(place)
-    return [name for name in (board_channel(place), store_channel(place), retry_channel(place), findings) if name]
+    channels = (board_channel(place), store_channel(place), retry_channel(place), finding_channel(place))
+    return [name for name in channels if name]
 
 
 def now_of(place: Place, readings: Readings, name: str | None) -> int:

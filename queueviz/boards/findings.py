@@ -21,6 +21,7 @@ def _page(place: Place, readings: Readings) -> Context:
 LINE = Part(
     name="finding",
     template="queueviz/partials/finding_line.html",
+    attached=True,
     channels=lambda place: [channel(place)],
     context=line_of,
 )
@@ -32,6 +33,7 @@ FINDINGS = BoardPage(
     path="findings/",
     template="queueviz/boards/findings.html",
     twin="queueviz/partials/findings.html",
+    attached=True,
     channels=lambda place: [channel(place)],
     context=_page,
 )

@@ -37,6 +37,9 @@ def read_channel(cluster: "AttachedCluster", kind: str, rest: list[str]) -> Mapp
         case "groups", []:
             watch.look_at_all()
             return read_groups(picture, picture.limited_groups(cluster.limits.groups), cluster.clock.now_ms())
+        case "findings", []:
+            watch.look_at_all()
+            return cluster.findings.read()
         case "topics", []:
             watch.look()
             return read_topics(picture, cluster.limits)

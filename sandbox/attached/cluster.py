@@ -9,6 +9,7 @@ from sandbox.attached.reach import Reach
 from sandbox.attached.resets import Resets
 from sandbox.attached.settings import PREFIX, AttachedSettings
 from sandbox.attached.snapshot import trouble, whole_cluster
+from sandbox.attached.snapshot.findings_view import view_of
 from sandbox.attached.watch import Watch
 from sandbox.attached.wire import Wires
 from sandbox.cluster.journal_files import page_from_memory
@@ -17,6 +18,7 @@ from sandbox.control.actions import Action
 from sandbox.control.limits import AttachedLimits
 from sandbox.control.questions import Question
 from sandbox.control.readings import Bell, Entries, Reading
+from sandbox.findings.watch import FindingWatch
 from sandbox.journal.events import Entry
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
@@ -58,6 +60,7 @@ class AttachedCluster:
             address: ServerSeen(f"ns-{number}", address) for number, address in enumerate(self.settings.name_servers, 1)
         }
         self.reach = Reach(self.settings, self._wire.connector, self.clock, self.limits)
+        self.findings = FindingWatch(self.journal)
         self._polls = Polls(
             self.reach,
             self.picture,
@@ -66,6 +69,7 @@ class AttachedCluster:
             self.limits,
             name=self.slug,
             changes=Changes(self.journal, self.picture, self.clock, self.limits),
+            look=self._look_for_findings,
         )
         self._connects += 1
         self.epoch = f"{self.clock.now_ms():x}.{self._connects}"
@@ -183,6 +187,14 @@ class AttachedCluster:
 
     def unsubscribe(self, bell: Bell) -> None:
         self.watch.unsubscribe(bell)
+
+    async def _look_for_findings(self) -> bool:
+        view, follows = view_of(
+            self.picture, self.limits, self.resets.causes, self.findings.history, self.clock.now_ms()
+        )
+        self.findings.look(view, follows=follows)
+        self.watch.ring()
+        return True
 
     # Questions and actions.
 

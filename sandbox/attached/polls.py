@@ -19,7 +19,10 @@ from sandbox.kernel.errors import SandboxError
 
 
 class Polls:
-    """The poll tasks of one cluster.  `start` makes the first round, at once and not spread; then rounds repeat."""
+    """The poll tasks of one cluster.  `start` makes the first round, at once and not spread; then rounds repeat.
+
+    `look`: looks for findings in the picture.
+    """
 
     def __init__(
         self,
@@ -30,6 +33,7 @@ class Polls:
         limits: AttachedLimits,
         *,
         changes: Changes,
+        look: Callable[[], Awaitable[bool]],
         name: str,
     ) -> None:
         self._reach = reach
@@ -38,6 +42,7 @@ class Polls:
         self._clock = clock
         self._limits = limits
         self._changes = changes
+        self._look = look
         self._tasks = Tasks(name)
         self._brokers: dict[str, BrokerPolls] = {}
         self._members = MemberPolls(reach, picture, watch, clock, limits, self._tasks)
@@ -60,6 +65,7 @@ class Polls:
             self._keep_asking(address, polls)
         self._again(self._members.round, self._limits.members_s, "members")
         self._again(self._changes.marks, self._limits.round_s, "marks", at_once=True)
+        self._again(self._look, self._limits.look_s, "findings", at_once=True)
 
     async def look_again(self) -> None:
         """Poll all nodes once, now and at the same time.  The regular polls do not change."""

@@ -170,6 +170,7 @@ class AttachedLimits:
     watched_s: float = 60.0  # time without viewers after which polling stops
     round_s: float = 10.0  # period of one poll of everything; its requests are spread over half of it
     focus_s: float = 1.0  # period of polls for channels with viewers
+    look_s: float = 5.0  # period of looks for findings
     members_s: float = 2.0  # period of polls for the running info of their members
     mute_s: float = 60.0  # a member that did not answer is not polled for this time
     first_backoff_s: float = 2.0

@@ -18,7 +18,7 @@ from sandbox.control.access_keys import Keys
 from sandbox.control.actions import Action, fields_of, name_of
 from sandbox.control.questions import Question
 from sandbox.control.readings import Reading
-from sandbox.hosting.finding_watch import FindingWatch
+from sandbox.hosting.finding_looks import FindingLooks
 from sandbox.hosting.guards import GUARDS
 from sandbox.journal.events import ActionTaken, ClockChanged, Position, SandboxOpened, SandboxSlept, SandboxWoken
 from sandbox.journal.events.life import HISTORY
@@ -56,7 +56,7 @@ class Sandbox:
         self.record = self.cluster.record
         self.cluster.companion(SnapshotCache)  # sees every fact from the first one on
         self.recent_lag = self.cluster.companion(RecentLag)
-        self.findings = FindingWatch(self.cluster)
+        self.findings = FindingLooks(self.cluster)
         if environment.repeatable:
             with self.cluster.apart():
                 self.cluster.companion(SnapshotCache)

@@ -31,18 +31,18 @@ def draw(picture: Picture, limits: AttachedLimits, causes: Causes, looked_at: li
     """
     groups = picture.limited_groups(limits.groups)
     groups += [group for group in looked_at if group not in groups and GroupSeen(picture, group).exists]
-    budget = _Budget(limits)
+    budget = Budget(limits)
     return {
-        "name_servers": [_name_server(server) for server in picture.servers.values()],
+        "name_servers": [name_server_row(server) for server in picture.servers.values()],
         "brokers": [broker_row(broker) for broker in picture.in_order()],
         "links": [],
-        "topics": [_topic(picture, topic, budget) for topic in picture.limited_topics(limits)],
-        "producers": _producers(picture),
+        "topics": [topic_row(picture, topic, budget) for topic in picture.limited_topics(limits)],
+        "producers": producer_rows(picture),
         "groups": [_group(picture, name, causes, budget) for name in groups],
     }
 
 
-class _Budget:
+class Budget:
     """The number of rows that a snapshot may still add."""
 
     def __init__(self, limits: AttachedLimits) -> None:
@@ -63,7 +63,7 @@ class _Budget:
         return granted
 
 
-def _name_server(server: ServerSeen) -> NameServerRow:
+def name_server_row(server: ServerSeen) -> NameServerRow:
     brokers: list[BrokerHeard] = [
         {"broker": name, "broker_id": broker_id, "last_update_ms": None}
         for name, ids in (server.brokers or {}).items()
@@ -79,7 +79,7 @@ def _name_server(server: ServerSeen) -> NameServerRow:
     }
 
 
-def _topic(picture: Picture, topic: str, budget: _Budget) -> TopicRow:
+def topic_row(picture: Picture, topic: str, budget: Budget) -> TopicRow:
     """Return a topic's row.  Counts and rights are those of the first broker that has the topic."""
     configs = picture.configs(topic)
     first = next(iter(configs.values()))
@@ -107,7 +107,7 @@ def _topic(picture: Picture, topic: str, budget: _Budget) -> TopicRow:
     }
 
 
-def _producers(picture: Picture) -> list[ProducerRow]:
+def producer_rows(picture: Picture) -> list[ProducerRow]:
     """Return the producers whose heartbeats brokers have.
 
     Every consumer has an internal producer, which is left out.
@@ -137,7 +137,7 @@ def _producers(picture: Picture) -> list[ProducerRow]:
     ]
 
 
-def _group(picture: Picture, name: str, causes: Causes, budget: _Budget) -> GroupRow:
+def _group(picture: Picture, name: str, causes: Causes, budget: Budget) -> GroupRow:
     view = GroupSeen(picture, name)
     members = list(view.member_rows().items())
     return {
@@ -148,13 +148,13 @@ def _group(picture: Picture, name: str, causes: Causes, budget: _Budget) -> Grou
         "subscription": _subscription(view),
         "members": [_member(client_id, row) for client_id, row in members[: budget.members(len(members))]],
         "queues": _queues(view, causes, budget),
-        "counts": {"delivered_again": None, "retrying": retrying(view), "dead_letters": _dead(picture, name)},
+        "counts": {"delivered_again": None, "retrying": retrying(view), "dead_letters": dead_letters(picture, name)},
         "members_differ": view.members_differ,
         "shared_ids": view.shared_ids,
     }
 
 
-def _queues(view: GroupSeen, causes: Causes, budget: _Budget) -> list[GroupQueueRow]:
+def _queues(view: GroupSeen, causes: Causes, budget: Budget) -> list[GroupQueueRow]:
     rows: list[GroupQueueRow] = []
     for topic in view.picture.topics_of_group(view.group):
         if not topic.startswith("%") and budget.left("groups"):
@@ -196,7 +196,7 @@ def _all_known(picture: Picture, mqs: list[MessageQueue]) -> bool:
     )
 
 
-def _dead(picture: Picture, group: str) -> int | None:
+def dead_letters(picture: Picture, group: str) -> int | None:
     """Return the number of dead letters of the group; None if unknown.
 
     A group without dead letters has no dead-letter topic.

@@ -1,0 +1,60 @@
+"""The findings of one cluster over time: looks at views, and writes what opens and closes to a journal."""
+
+from sandbox.findings.all_rules import RULES
+from sandbox.findings.finding import Finding
+from sandbox.findings.history import History
+from sandbox.findings.reading import name_of, rows_of
+from sandbox.findings.tracker import Tracker
+from sandbox.findings.view import ClusterView
+from sandbox.journal.events import FindingClosed, FindingOpened
+from sandbox.journal.journal import Journal
+from sandbox.queries.rows.findings import Findings
+
+
+class FindingWatch:
+    """`view`: of the last look, None before the first.  `history`: for the builders of views."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self.history = History()
+        self.tracker = Tracker(RULES)
+        self.view: ClusterView | None = None
+
+    def look(self, view: ClusterView, *, follows: bool) -> None:
+        """Look at the next view; `follows` is False after a gap (`History.begin`)."""
+        self.view = view
+        changes = self.tracker.update(view, follows=follows)
+        for finding, lasted_ms in changes.closed:
+            self._closed(finding, lasted_ms, "ended")
+        for each in changes.opened:
+            finding, subject = each.finding, each.finding.subject
+            self._journal.write(
+                FindingOpened(
+                    finding.code,
+                    finding.severity,
+                    subject.kind,
+                    self._name(finding),
+                    subject.group,
+                    subject.topic,
+                    each.since_ms,
+                    each.because_of[0] if each.because_of else "",
+                )
+            )
+
+    def end(self, now_ms: int) -> None:
+        """Close what is open, because nothing is known from now on."""
+        for each in self.tracker.open:
+            self._closed(each.finding, now_ms - each.opened_ms, "asleep")
+        self.tracker.open = ()
+
+    def read(self) -> Findings:
+        return rows_of(self.tracker, self.view, RULES)
+
+    def _closed(self, finding: Finding, lasted_ms: int, how: str) -> None:
+        subject = finding.subject
+        self._journal.write(
+            FindingClosed(finding.code, subject.kind, self._name(finding), subject.group, subject.topic, lasted_ms, how)
+        )
+
+    def _name(self, finding: Finding) -> str:
+        return name_of(finding.subject, {} if self.view is None else self.view.labels)

@@ -1,0 +1,36 @@
+"""The looks for findings of a running sandbox: every two seconds of its clock.
+
+They depend on nothing but the cluster, so a run that is executed again has the same findings at the same places.
+"""
+
+from sandbox.cluster.cluster import Cluster
+from sandbox.findings.sandbox_view import view_of
+from sandbox.findings.watch import FindingWatch
+from sandbox.queries.rows.findings import Findings
+
+LOOK_EVERY_MS = 2_000
+
+
+class FindingLooks:
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._over = False
+        self.watch = FindingWatch(cluster.journal)
+
+    def start(self) -> None:
+        clock = self._cluster.clock
+        clock.call_later((LOOK_EVERY_MS - clock.now_ms() % LOOK_EVERY_MS) / 1000, self._look)
+
+    def stop(self) -> None:
+        """End the looks, before the sandbox falls asleep."""
+        self._over = True
+        self.watch.end(self._cluster.clock.now_ms())
+
+    def read(self) -> Findings:
+        return self.watch.read()
+
+    def _look(self) -> None:
+        if not self._over and not self._cluster.ended:
+            view, follows = view_of(self._cluster, self.watch.history)
+            self.watch.look(view, follows=follows)
+            self.start()
