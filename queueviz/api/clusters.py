@@ -47,6 +47,12 @@ def snapshot(request: HttpRequest, name: str) -> HttpResponse:
     return sandboxes.snapshot(request, attached_slug(name))
 
 
+@router.get("/{slug:name}/findings", response={200: dict[str, object]} | REFUSALS, summary="What is wrong, and why")
+def findings(request: HttpRequest, name: str) -> HttpResponse:
+    """Return the open findings, in the form of a sandbox's.  A check that lacks a report has `known` below `all`."""
+    return sandboxes.findings(request, attached_slug(name))
+
+
 @router.post(
     "/{slug:name}/actions",
     response={200: Acted} | REFUSALS,

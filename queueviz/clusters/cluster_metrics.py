@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from sandbox.queries.rows.findings import Findings
 from sandbox.queries.rows.lag import row_lag
 from sandbox.queries.rows.snapshot import BrokerRow, GroupRow, Snapshot, TopicQueueRow, TopicRow
 
@@ -33,6 +34,7 @@ OFFSET_OF_KIND = {
     "retry": "rocketmq_topic_retry_offset",
     "dead_letter": "rocketmq_topic_dlq_offset",
 }
+FINDINGS = {"queueviz_finding": "1 for each open finding (`GET /api/clusters/<name>/findings`)"}
 PARTLY = {
     "queueviz_group_diff_at_least": "rocketmq_group_diff of the queues that are known, where not all are",
     "queueviz_group_queues_unknown": "Queues that are left out of queueviz_group_diff_at_least",
@@ -57,6 +59,13 @@ def samples_of(slug: str, drawn: Snapshot) -> Iterator[Sample]:
         yield from _broker(slug, broker, rates)
     for group in drawn.get("groups", ()):
         yield from _group(slug, group, ends)
+
+
+def findings_of(slug: str, findings: Findings) -> Iterator[Sample]:
+    """Yield a sample for each open finding."""
+    for row in findings["findings"]:
+        labels = {"cluster": slug, "code": row["code"], "severity": row["severity"]}
+        yield Sample("queueviz_finding", labels | {"group": row["group"], "subject": row["subject"]}, 1)
 
 
 def _topic(

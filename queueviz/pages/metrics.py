@@ -7,6 +7,7 @@ Text format 0.0.4.  Clusters are attached ones and sandboxes with open ports.  T
 import logging
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import cast
 
 from django.conf import settings
 from django.db.models import Count
@@ -18,10 +19,12 @@ from django.views.decorators.http import require_safe
 from queueviz import engine
 from queueviz.access import visitor
 from queueviz.clusters import attached_clusters
-from queueviz.clusters.cluster_metrics import PARTLY, SERVED, Sample, samples_of
+from queueviz.clusters.cluster_metrics import FINDINGS, PARTLY, SERVED, Sample, findings_of, samples_of
 from queueviz.models import Cluster, PipelineRun
 from queueviz.operations.server_load import LATE_MS, Load, load
+from sandbox.control.readings import Reading
 from sandbox.kernel.errors import SandboxError
+from sandbox.queries.rows.findings import Findings
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +59,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     by_name: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
         by_name[sample.name].append(sample)
-    kinds = {**OF_SERVER, **{name: ("gauge", text) for name, text in {**SERVED, **PARTLY}.items()}}
+    kinds = {**OF_SERVER, **{name: ("gauge", text) for name, text in {**SERVED, **PARTLY, **FINDINGS}.items()}}
     lines = []
     for name, (kind, text) in kinds.items():
         if name in by_name:
@@ -110,6 +113,9 @@ def _of_clusters(now: Load) -> list[Sample]:
     for slug in opened:
         try:
             samples += samples_of(slug, engine.answer(port.snapshot(slug)))
+            [reading] = engine.answer(port.read([f"findings/{slug}"]))
+            if isinstance(reading, Reading):
+                samples += findings_of(slug, cast(Findings, reading.data))
         except SandboxError as error:
             log.info("no metrics of %s: %s", slug, error)
     return samples

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from sandbox.findings.english import text_of
 from sandbox.findings.finding import MEMBER, Finding, Remedy, Said, Subject
 from sandbox.findings.rule import Rule
 from sandbox.findings.tracker import Key, Tracker
@@ -49,6 +50,7 @@ def _row(finding: Finding, since_ms: int, because_of: Key | None, rule: Rule, la
         "group": finding.subject.group,
         "topic": finding.subject.topic,
         "since_ms": since_ms,
+        "text": text_of(finding, labels),
         "says": [_sentence(said, labels) for said in finding.says],
         "marks": list(finding.marks),
         "because_of": None if because_of is None else key_of(because_of),

@@ -13,6 +13,7 @@ from sandbox.notebook.lab_task import PHASES, LabResult, LabTask, lab_of, result
 from sandbox.notebook.recipe_run import RecipeRun
 from sandbox.notebook.runs import RealRun, Run, VirtualRun
 from sandbox.queries.rows.board import QueueEnds
+from sandbox.queries.rows.findings import FindingRow
 from sandbox.queries.rows.snapshot import GroupQueueRow, Snapshot
 
 LOOK_S = 0.001  # time of the turn that writes the result of an answer
@@ -184,6 +185,10 @@ class Sandbox:
     def snapshot(self) -> Snapshot:
         """Return the whole state now, as the JSON API returns it: 64-bit numbers are text."""
         return self._run.snapshot()
+
+    def findings(self) -> list[FindingRow]:
+        """Return the open findings, the worst first, each consequence after its cause; `text` is in English."""
+        return self._run.findings()["findings"]
 
     @property
     def now_ms(self) -> int:

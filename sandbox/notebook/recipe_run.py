@@ -12,6 +12,7 @@ from sandbox.hosting.rerun import Rerun
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.journal.schema import Row
 from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.rows.findings import Findings
 from sandbox.queries.rows.snapshot import Snapshot
 
 
@@ -59,6 +60,9 @@ class RecipeRun:
 
     def snapshot(self) -> Snapshot:
         return self._sandbox.snapshot()
+
+    def findings(self) -> Findings:
+        return self._sandbox.findings.read()
 
     def rows(self, after: int) -> list[Row]:
         return [row for row in self._rerun.written() if row["seq"] > after]

@@ -4,15 +4,17 @@ import tempfile
 import threading
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 from sandbox.control.actions import Action
 from sandbox.control.questions import Question
+from sandbox.control.readings import Reading
 from sandbox.control.rights import Actor
 from sandbox.hosting.engine import Engine
 from sandbox.journal import segments
 from sandbox.journal.journal import Overrun
 from sandbox.journal.schema import Row, to_row
+from sandbox.queries.rows.findings import Findings
 from sandbox.queries.rows.snapshot import Snapshot
 from sandbox.simulation.world import World
 
@@ -31,6 +33,7 @@ class Run(Protocol):
     def ask(self, question: Question) -> dict[str, object]: ...
     def pass_s(self, seconds: float) -> None: ...
     def snapshot(self) -> Snapshot: ...
+    def findings(self) -> Findings: ...
     def rows(self, after: int) -> list[Row]: ...
     def close(self) -> None: ...
 
@@ -56,6 +59,9 @@ class VirtualRun:
 
     def snapshot(self) -> Snapshot:
         return self._world.snapshot()
+
+    def findings(self) -> Findings:
+        return self._world.sandbox.findings.read()
 
     def rows(self, after: int) -> list[Row]:
         """Return the journal's rows after a seq, from memory if it has them all, else from the files."""
@@ -103,6 +109,11 @@ class RealRun:
 
     def snapshot(self) -> Snapshot:
         return _value(self._port.snapshot(SLUG))
+
+    def findings(self) -> Findings:
+        [reading] = _value(self._port.read([f"findings/{SLUG}"]))
+        assert isinstance(reading, Reading), "an open sandbox has findings"
+        return cast(Findings, reading.data)
 
     def rows(self, after: int) -> list[Row]:
         rows: list[Row] = []

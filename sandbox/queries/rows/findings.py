@@ -29,6 +29,7 @@ class FindingRow(TypedDict):
     group: str  # empty: it is about no group
     topic: str
     since_ms: int
+    text: str  # the sentences in English
     says: list[SentenceRow]
     marks: list[str]  # addresses of the parts of a board (`findings.marks`)
     because_of: str | None  # key of the finding that explains it
