@@ -1,0 +1,166 @@
+"""What is wrong: the line of the Board, the page, the API and the metrics show the findings of the channel."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from queueviz.boards.finding_texts import HEALTHY, SENTENCES, TITLES
+from sandbox.control.readings import Reading, Refusal
+from sandbox.findings.all_rules import BY_CODE
+from tests.web.clusters import SLUG, account, browser_of, cluster
+from tests.web.fake_port import SNAPSHOT, FakePort
+from tests.web.markup import compact
+
+pytestmark = pytest.mark.django_db
+
+NOW_MS = SNAPSHOT["at_ms"]
+CHECK = {"code": "broker_down", "known": 2, "all": 2}
+
+
+def hung(**more: Any) -> dict[str, Any]:
+    return {
+        "key": "member_hung/member/A#1/order-svc",
+        "code": "member_hung",
+        "severity": "error",
+        "kind": "member",
+        "subject": "A",
+        "group": "order-svc",
+        "topic": "",
+        "since_ms": NOW_MS - 40_000,
+        "text": "A has sent no heartbeat for 40 s; brokers remove it in 1.3 min.",
+        "says": [
+            {"sentence": "silent", "values": {"who": "A", "silent_ms": 40_000, "left_ms": 80_000}},
+            {"sentence": "wait", "values": {"queues": 3}},
+        ],
+        "marks": ["member/A#1"],
+        "because_of": None,
+        "remedy": {
+            "label": {"sentence": "crash", "values": {"who": "A", "actor": "A"}},
+            "action": "CrashActor",
+            "fields": {"actor": "A"},
+        },
+        "lab": "crash-and-stop",
+        "incident": "",
+        "event": "4118",
+        **more,
+    }
+
+
+def slow(**more: Any) -> dict[str, Any]:
+    return {
+        **hung(),
+        "key": "consumers_too_slow/group/order-svc/order-svc",
+        "code": "consumers_too_slow",
+        "severity": "warning",
+        "kind": "group",
+        "subject": "order-svc",
+        "says": [{"sentence": "rates", "values": {"in_per_s": 19.0, "out_per_s": 12.0}}],
+        "remedy": None,
+        "incident": "lag-after-a-deploy",
+        **more,
+    }
+
+
+def put(port: FakePort, slug: str, *findings: dict[str, Any], **more: Any) -> None:
+    data = {
+        "at_ms": NOW_MS,
+        "findings": list(findings),
+        "checks": [CHECK],
+        "groups": 2,
+        "topics": 1,
+        "brokers": 2,
+        **more,
+    }
+    port.boards[f"findings/{slug}"] = Reading(1, NOW_MS, 1.0, "7f3a", data)
+
+
+def part(client: Client, slug: str, name: str) -> str:
+    answer = client.get(f"/s/{slug}/part/{name}/")
+    assert answer.status_code == 200
+    return compact(answer.content.decode())
+
+
+def test_the_line_says_the_cause_with_its_remedy_and_its_consequence(
+    visitor: Client, port: FakePort, mine: str
+) -> None:
+    put(port, mine, hung(), slow(because_of=hung()["key"]))
+    line = part(visitor, mine, "finding")
+    assert "A has sent no heartbeat for 40 s; brokers remove it in 80 s." in line
+    assert "Until then its 3 queues wait." in line
+    assert "Because of it: 19.0 in, 12.0 out per second." in line
+    assert 'data-actor="A"' in line
+    assert 'data-act="CrashActor"' in line
+    assert "&quot;member/A#1&quot;" in line, "the marks that the pointer lights"
+
+
+def test_a_finding_that_nothing_explains_is_counted_as_one_more(visitor: Client, port: FakePort, mine: str) -> None:
+    put(port, mine, hung(), slow())
+    assert "+1 more" in part(visitor, mine, "finding")
+
+
+def test_without_a_finding_the_line_counts_the_checks_and_is_never_green_where_one_is_unknown(
+    visitor: Client, port: FakePort, mine: str
+) -> None:
+    put(port, mine)
+    assert "Healthy: 1 check holds." in part(visitor, mine, "finding")
+    put(port, mine, checks=[CHECK, {"code": "offset_pinned", "known": 3, "all": 8}])
+    line = part(visitor, mine, "finding")
+    assert "Nothing wrong is known: 1 checks hold, 1 cannot be made." in line
+    assert "Healthy:" not in line
+    port.boards[f"findings/{mine}"] = Refusal("asleep")
+    assert "Not looked at yet." in part(visitor, mine, "finding")
+
+
+def test_the_page_lists_causes_consequences_and_checks_with_their_links(
+    visitor: Client, port: FakePort, mine: str
+) -> None:
+    put(
+        port,
+        mine,
+        hung(),
+        slow(because_of=hung()["key"]),
+        checks=[CHECK, {"code": "offset_pinned", "known": 3, "all": 8}],
+    )
+    answer = visitor.get(f"/s/{mine}/findings/")
+    page = compact(answer.content.decode())
+    assert "<b>1 error</b><b>1 warning</b>" in page
+    assert page.index("A has sent no heartbeat") < page.index("19.0 in, 12.0 out per second.")
+    assert page.count('<article class="card fi') == 1, "the consequence is within its cause"
+    assert f'href="/s/{mine}/journal/?at=4118"' in page
+    assert "Incident: Lag after a deploy" in page
+    assert "Every broker has a master" in page
+    assert "Unknown: 1 check cannot be made everywhere" in page
+
+
+def test_who_may_only_look_gets_no_remedy(visitor: Client, port: FakePort, mine: str) -> None:
+    put(port, mine, hung())
+    page = compact(Client().get(f"/s/{mine}/part/finding/").content.decode())
+    assert "A has sent no heartbeat" in page
+    assert 'data-act="CrashActor"' not in page
+
+
+def test_a_real_cluster_has_the_page_without_remedies(port: FakePort) -> None:
+    ops = account("ops")
+    cluster(viewers=(ops,))
+    put(port, SLUG, hung())
+    answer = browser_of(ops).get("/k/prod/findings/")
+    assert answer.status_code == 200
+    page = compact(answer.content.decode())
+    assert "A has sent no heartbeat" in page
+    assert 'data-act="CrashActor"' not in page
+
+
+def test_the_api_returns_the_findings(visitor: Client, port: FakePort, mine: str) -> None:
+    put(port, mine, hung())
+    answer = visitor.get(f"/api/sandboxes/{mine}/findings").json()
+    assert answer["findings"][0]["text"].startswith("A has sent no heartbeat for 40 s")
+    assert answer["checks"] == [CHECK]
+    port.boards[f"findings/{mine}"] = Refusal("asleep")
+    assert visitor.get(f"/api/sandboxes/{mine}/findings").status_code == 503
+
+
+def test_every_sentence_of_every_rule_has_its_texts() -> None:
+    assert set(TITLES) == set(HEALTHY) == set(BY_CODE)
+    for rule in BY_CODE.values():
+        assert {f"{rule.code}.{name}" for name in rule.sentences} <= set(SENTENCES)
