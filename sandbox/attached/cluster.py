@@ -18,6 +18,7 @@ from sandbox.control.actions import Action
 from sandbox.control.limits import AttachedLimits
 from sandbox.control.questions import Question
 from sandbox.control.readings import Bell, Entries, Reading
+from sandbox.findings.history import History
 from sandbox.findings.watch import FindingWatch
 from sandbox.journal.events import Entry
 from sandbox.journal.journal import Journal
@@ -60,7 +61,7 @@ class AttachedCluster:
             address: ServerSeen(f"ns-{number}", address) for number, address in enumerate(self.settings.name_servers, 1)
         }
         self.reach = Reach(self.settings, self._wire.connector, self.clock, self.limits)
-        self.findings = FindingWatch(self.journal)
+        self.findings, self._history = FindingWatch(self.journal), History()
         self._polls = Polls(
             self.reach,
             self.picture,
@@ -189,9 +190,7 @@ class AttachedCluster:
         self.watch.unsubscribe(bell)
 
     async def _look_for_findings(self) -> bool:
-        view, follows = view_of(
-            self.picture, self.limits, self.resets.causes, self.findings.history, self.clock.now_ms()
-        )
+        view, follows = view_of(self.picture, self.limits, self.resets.causes, self._history, self.clock.now_ms())
         self.findings.look(view, follows=follows)
         self.watch.ring()
         return True

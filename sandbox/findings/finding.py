@@ -7,7 +7,8 @@ from typing import NamedTuple
 ERROR, WARNING, INFO = "error", "warning", "info"
 WORST_FIRST = (ERROR, WARNING, INFO)
 
-GROUP, QUEUE, MEMBER, BROKER, TOPIC, CLUSTER = "group", "queue", "member", "broker", "topic", "cluster"
+GROUP, QUEUE, MEMBER, BROKER, TOPIC = "group", "queue", "member", "broker", "topic"
+MESSAGE, CLUSTER = "message", "cluster"
 
 
 class Subject(NamedTuple):

@@ -86,6 +86,14 @@ class History:
         ]
         return sum(rates) if rates else None
 
+    def rise(self, key: Hashable, within_ms: int) -> int:
+        """Return by how much the number rose within the last `within_ms`, or since the first view."""
+        series = self._series.get(key)
+        if series is None or not series.samples:
+            return 0
+        last_ms, last = series.samples[-1]
+        return last - next(value for at_ms, value in series.samples if last_ms - at_ms <= within_ms)
+
     def mean(self, key: Hashable, window_ms: int = 30_000) -> float | None:
         series = self._series.get(key)
         return None if series is None else series.mean(window_ms)

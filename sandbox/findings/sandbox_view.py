@@ -3,7 +3,8 @@
 from sandbox.cluster.cluster import Cluster
 from sandbox.findings.history import History
 from sandbox.findings.sampling import sample
-from sandbox.findings.view import ClusterView, GroupNow
+from sandbox.findings.view import ClusterView, GroupNow, RetriedMessage
+from sandbox.findings.waiting_messages import WaitingMessages
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.board import group_strategy, lag_of, queue_rows, with_retries
 from sandbox.queries.snapshot.groups import group_names, topics_read
@@ -18,28 +19,39 @@ from sandbox.queries.snapshot.whole_sandbox import (
 )
 
 
-def view_of(cluster: Cluster, history: History) -> tuple[ClusterView, bool]:
-    """Return the view, and False if it does not follow the last one of this history."""
-    at_ms = cluster.clock.now_ms()
-    follows = history.begin(at_ms)
-    view = ClusterView(
-        at_ms=at_ms,
-        rate=cluster.clock.rate,
-        reached_rate=cluster.reached_rate,
-        groups={name: _group(cluster, name) for name in group_names(cluster)},
-        topics={row["topic"]: row for row in topic_rows(cluster)},
-        brokers={node.node: broker_row(cluster, node) for node in cluster.nodes.brokers},
-        name_servers={node.name: name_server_row(node) for node in cluster.nodes.name_servers},
-        producers=producer_rows(cluster),
-        history=history,
-        waiting=None,
-        lock_life_ms=next((node.running.locks.max_live_ms for node in cluster.nodes.masters()), 60_000),
-    )
-    sample(view)
-    return view, follows
+class SandboxViews:
+    """The views of one sandbox, one after the other."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._history = History()
+        self._waiting = WaitingMessages()
+
+    def look(self) -> tuple[ClusterView, bool]:
+        """Return the view of now, and False if it does not follow the last one.
+
+        In a run that can be executed again, the rate that the machine reaches is left out.
+        """
+        cluster, at_ms = self._cluster, self._cluster.clock.now_ms()
+        follows = self._history.begin(at_ms)
+        waiting, retried = self._waiting.look(cluster)
+        view = ClusterView(
+            at_ms=at_ms,
+            rate=cluster.clock.rate,
+            reached_rate=None if cluster.environment.repeatable else cluster.reached_rate,
+            groups={name: _group(cluster, name, retried) for name in group_names(cluster)},
+            topics={row["topic"]: row for row in topic_rows(cluster)},
+            brokers={node.node: broker_row(cluster, node) for node in cluster.nodes.brokers},
+            name_servers={node.name: name_server_row(node) for node in cluster.nodes.name_servers},
+            producers=producer_rows(cluster),
+            history=self._history,
+            waiting=waiting,
+        )
+        sample(view)
+        return view, follows
 
 
-def _group(cluster: Cluster, name: str) -> GroupNow:
+def _group(cluster: Cluster, name: str, retried: dict[str, list[RetriedMessage]] | None) -> GroupNow:
     view = GroupView(cluster, name)
     settings = next((actor.settings for actor in view.actors), None)
     topics = {topic: queue_rows(cluster, view, topic) for topic in topics_read(view)}
@@ -61,6 +73,7 @@ def _group(cluster: Cluster, name: str) -> GroupNow:
         shared_ids=view.shared_ids(),
         members_differ=members_differ({key: row for key, row in members.items() if row["state"] in THERE}),
         consume_enabled=_may_consume(view),
+        retried=None if retried is None else retried.get(name, []),
     )
 
 

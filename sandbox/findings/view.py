@@ -23,7 +23,7 @@ class RetriedMessage(NamedTuple):
     topic: str
     attempts: int  # failed so far
     most_attempts: int
-    next_ms: int | None
+    next_ms: int
 
 
 class QueueAt(NamedTuple):
@@ -92,10 +92,9 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class ClusterView:
-    """`reached_rate`: the rate of the clock that a busy machine reaches; None: the full rate.
+    """`attached`: of a real cluster.
 
-    `lock_life_ms`: how long a broker keeps a lock without a renewal.  `restarted_ms`: by broker, the time when it
-    started with an empty lock table, if it did so while the cluster ran.  `attached`: a real cluster.
+    `reached_rate`: the rate of the clock that a busy machine reaches; None: the full rate.
     """
 
     at_ms: int
@@ -108,8 +107,6 @@ class ClusterView:
     producers: Sequence[ProducerRow]
     history: History
     waiting: Waiting | None = None
-    lock_life_ms: int = 60_000
-    restarted_ms: Mapping[str, int] | None = None
     attached: bool = False
 
     @property

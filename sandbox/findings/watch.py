@@ -2,7 +2,6 @@
 
 from sandbox.findings.all_rules import RULES
 from sandbox.findings.finding import Finding
-from sandbox.findings.history import History
 from sandbox.findings.reading import name_of, rows_of
 from sandbox.findings.tracker import Tracker
 from sandbox.findings.view import ClusterView
@@ -12,11 +11,10 @@ from sandbox.queries.rows.findings import Findings
 
 
 class FindingWatch:
-    """`view`: of the last look, None before the first.  `history`: for the builders of views."""
+    """`view`: of the last look, None before the first."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self.history = History()
         self.tracker = Tracker(RULES)
         self.view: ClusterView | None = None
 

@@ -4,7 +4,7 @@ They depend on nothing but the cluster, so a run that is executed again has the 
 """
 
 from sandbox.cluster.cluster import Cluster
-from sandbox.findings.sandbox_view import view_of
+from sandbox.findings.sandbox_view import SandboxViews
 from sandbox.findings.watch import FindingWatch
 from sandbox.queries.rows.findings import Findings
 
@@ -15,6 +15,7 @@ class FindingLooks:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._over = False
+        self._views = SandboxViews(cluster)
         self.watch = FindingWatch(cluster.journal)
 
     def start(self) -> None:
@@ -31,6 +32,6 @@ class FindingLooks:
 
     def _look(self) -> None:
         if not self._over and not self._cluster.ended:
-            view, follows = view_of(self._cluster, self.watch.history)
+            view, follows = self._views.look()
             self.watch.look(view, follows=follows)
             self.start()

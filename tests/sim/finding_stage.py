@@ -6,9 +6,7 @@ from typing import Any, NamedTuple
 from sandbox.findings.all_rules import RULES
 from sandbox.findings.english import text_of
 from sandbox.findings.finding import Checked
-from sandbox.findings.history import History
-from sandbox.findings.sandbox_view import view_of
-from sandbox.findings.tracker import OpenFinding, Tracker
+from sandbox.findings.tracker import Key, OpenFinding, Tracker
 from sandbox.findings.view import ClusterView
 from sandbox.simulation.world import BEGIN_MS, World
 
@@ -29,10 +27,9 @@ class FindingStage:
 
     def __init__(self, home: Path, template: str = "empty", *, queues: int = 3, seed: int = 1, **more: Any) -> None:
         self.world = World(home, template, seed=seed, **more)
-        self.history, self.tracker = History(), Tracker(RULES)
         self.opened: list[Line] = []
         self.closed: list[tuple[float, str]] = []
-        self.view: ClusterView | None = None
+        self._known: list[Key] = []
         if template == "empty":
             self.act("CreateTopic", topic="orders", write_queues=queues, read_queues=queues)
 
@@ -56,19 +53,34 @@ class FindingStage:
     def run(self, seconds: float) -> None:
         for _ in range(round(seconds / LOOK_EVERY_S)):
             self.world.run(LOOK_EVERY_S)
-            self.look()
+            self.note()
 
-    def look(self) -> None:
-        self.view, follows = view_of(self.world.cluster, self.history)
-        changes = self.tracker.update(self.view, follows=follows)
-        at_s = (self.view.at_ms - BEGIN_MS) / 1000
+    def note(self) -> None:
+        """Note what opened and closed with the last look."""
+        at_s, now = self.now_s, {each.finding.key: each for each in self.tracker.open}
         self.opened += [
-            Line(at_s, each.finding.code, each.finding.subject.name, self.text(each)) for each in changes.opened
+            Line(at_s, each.finding.code, each.finding.subject.name, self.text(each))
+            for key, each in now.items()
+            if key not in self._known
         ]
-        self.closed += [(at_s, finding.code) for finding, _ in changes.closed]
+        self.closed += [(at_s, code) for code, _ in self._known if (code, _) not in now]
+        self._known = list(now)
+
+    @property
+    def now_s(self) -> float:
+        return (self.world.cluster.clock.now_ms() - BEGIN_MS) / 1000
+
+    @property
+    def tracker(self) -> Tracker:
+        return self.world.sandbox.findings.watch.tracker
+
+    @property
+    def view(self) -> ClusterView:
+        view = self.world.sandbox.findings.watch.view
+        assert view is not None
+        return view
 
     def text(self, found: OpenFinding) -> str:
-        assert self.view is not None
         return text_of(found.finding, self.view.labels)
 
     @property
@@ -82,5 +94,4 @@ class FindingStage:
         return one
 
     def checked(self, code: str) -> Checked:
-        assert self.view is not None
         return next(rule for rule in RULES if rule.code == code).checks(self.view)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from sandbox.findings.finding import BROKER, ERROR, Checked, Finding, Remedy, Subject, say
 from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView
+from sandbox.kernel.sentences import Plural
 from sandbox.queries.rows.snapshot import BrokerRow
 
 HOLD_MS = 4_000
@@ -22,18 +23,19 @@ def _finding(view: ClusterView, node: str, row: BrokerRow) -> Finding:
         (group, queue) for group, queue in view.group_queues() if queue.broker == row["broker"] and queue.row["down"]
     ]
     shared = {(queue.topic, queue.name) for _, queue in queues}
-    by_slave = sum(
-        1
-        for _, queue in queues
-        if (mark := queue.row["down"]) is not None and (mark["reads"] or "").startswith("slave")
-    )
+    unread = {
+        group.name
+        for group, queue in queues
+        if queue.row["down"] is not None and queue.row["down"]["reads"] == "nobody"
+    }
     return Finding(
         CODE,
         ERROR,
         Subject(BROKER, node),
         (
             say("down", broker=row["broker"], state=row["state"]),
-            say("slave", queues=len(shared)) if by_slave else say("unread", queues=len(shared)),
+            say("stores", queues=len(shared)),
+            *([say("unread", groups=len(unread))] if unread else []),
         ),
         touches=frozenset(
             {
@@ -64,8 +66,8 @@ RULE = Rule(
     hold_ms=HOLD_MS,
     sentences={
         "down": "{broker} has no master ({state}).",
-        "slave": "{queues} of its queues are read from the slave; producers send to other brokers.",
-        "unread": "Nothing is stored in or read from its {queues} queues.",
+        "stores": Plural("queues", "Nothing is stored in its queue.", "Nothing is stored in its {queues} queues."),
+        "unread": Plural("groups", "1 group cannot read them.", "{groups} groups cannot read them."),
         "start": "Start {broker}…",
         "resume": "Let {broker} go on…",
     },

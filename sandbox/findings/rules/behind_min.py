@@ -1,0 +1,56 @@
+"""A committed offset below the first message: retention deleted messages that the group had not read."""
+
+from collections.abc import Iterator
+
+from sandbox.findings import marks
+from sandbox.findings.finding import ERROR, QUEUE, Checked, Finding, Subject, say
+from sandbox.findings.rule import Rule
+from sandbox.findings.touches import of_queue
+from sandbox.findings.view import ClusterView
+from sandbox.kernel.sentences import Plural
+
+HOLD_MS = 4_000
+
+
+def find(view: ClusterView) -> Iterator[Finding]:
+    for group, queue in view.group_queues():
+        row = queue.row
+        if row["committed"] is None or row["min"] is None or row["down"] is not None:
+            continue
+        lost = int(row["min"]) - int(row["committed"])
+        if lost > 0:
+            yield Finding(
+                CODE,
+                ERROR,
+                Subject(QUEUE, queue.name, group.name, queue.topic),
+                (
+                    say("below", committed=row["committed"], queue=queue.name, min=row["min"]),
+                    say("lost", lost=lost),
+                ),
+                marks=(marks.queue(queue.topic, queue.name),),
+                touches=of_queue(group.name, queue),
+                event=row["cause"],
+            )
+
+
+def checks(view: ClusterView) -> Checked:
+    rows = [queue.row for _, queue in view.group_queues()]
+    return Checked(sum(row["min"] is not None for row in rows), len(rows))
+
+
+CODE = "behind_min"
+RULE = Rule(
+    code=CODE,
+    title="messages deleted unread",
+    hold_ms=HOLD_MS,
+    sentences={
+        "below": "The committed offset {committed} of {queue} is below its first message, {min}.",
+        "lost": Plural("lost", "1 message was deleted unread.", "{lost} messages were deleted unread."),
+    },
+    find=find,
+    healthy="No committed offset is below the first message",
+    checks=checks,
+    because_of=("consumers_too_slow", "offset_pinned"),
+    lab="retention",
+    incident="retention-overtakes-a-slow-group",
+)

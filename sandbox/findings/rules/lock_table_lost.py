@@ -1,0 +1,69 @@
+"""Queues of an ordered group without a lock: their broker restarted, and locks are in its memory only."""
+
+from collections.abc import Iterator
+
+from sandbox.findings import marks
+from sandbox.findings.finding import BROKER, WARNING, Checked, Finding, Subject, say
+from sandbox.findings.rule import Rule
+from sandbox.findings.touches import of_queue
+from sandbox.findings.view import ClusterView, GroupNow, QueueAt
+from sandbox.kernel.sentences import Plural
+
+HOLD_MS = 2_000
+
+
+def find(view: ClusterView) -> Iterator[Finding]:
+    if view.attached:  # a real broker does not show its locks
+        return
+    by_broker: dict[tuple[str, str], list[QueueAt]] = {}
+    for group, queue in view.group_queues():
+        if _is_lost(view, group, queue):
+            by_broker.setdefault((queue.broker, group.name), []).append(queue)
+    for (broker, name), queues in by_broker.items():
+        yield Finding(
+            CODE,
+            WARNING,
+            Subject(BROKER, broker, name),
+            (say("lost", queues=len(queues), group=name, broker=broker), say("again")),
+            marks=tuple(marks.queue(queue.topic, queue.name) for queue in queues),
+            touches=frozenset[str]().union(*(of_queue(name, queue) for queue in queues)),
+        )
+
+
+def _is_lost(view: ClusterView, group: GroupNow, queue: QueueAt) -> bool:
+    row, owner = queue.row, queue.row["owner"]
+    return (
+        group.orderly
+        and group.clustering
+        and row["down"] is None
+        and row["lock"] is None
+        and owner is not None
+        and owner in group.members
+        and group.members[owner]["state"] == "running"
+    )
+
+
+def checks(view: ClusterView) -> Checked:
+    queues = [queue for group, queue in view.group_queues() if group.orderly and group.clustering]
+    return Checked(0 if view.attached else len(queues), len(queues))
+
+
+CODE = "lock_table_lost"
+RULE = Rule(
+    code=CODE,
+    title="locks lost",
+    hold_ms=HOLD_MS,
+    sentences={
+        "lost": Plural(
+            "queues",
+            "{broker} restarted without its lock table: 1 queue of {group} has an owner and no lock.",
+            "{broker} restarted without its lock table: {queues} queues of {group} have an owner and no lock.",
+        ),
+        "again": "Members lock again within 20 s; until then another member could get a queue.",
+    },
+    find=find,
+    healthy="Ordered queues are locked by their owners",
+    checks=checks,
+    because_of=("broker_down",),
+    lab="orderly-lock",
+)

@@ -1,0 +1,68 @@
+"""Queues in which a group has no stored offset: all their messages count as lag (`queries.rows.lag`)."""
+
+from collections.abc import Iterator
+
+from sandbox.findings import marks
+from sandbox.findings.finding import INFO, TOPIC, Checked, Finding, Subject, say
+from sandbox.findings.rule import Rule
+from sandbox.findings.touches import of_group, of_queue
+from sandbox.findings.view import ClusterView, GroupNow, QueueAt
+from sandbox.kernel.sentences import Plural
+
+HOLD_MS = 30_000
+
+
+def find(view: ClusterView) -> Iterator[Finding]:
+    for group in view.groups.values():
+        if group.clustering:
+            by_topic: dict[str, list[QueueAt]] = {}
+            for queue in group.queues():
+                if queue.row["from_zero"] and queue.row["down"] is None and int(queue.row["max"] or 0) > 0:
+                    by_topic.setdefault(queue.topic, []).append(queue)
+            for topic, queues in by_topic.items():
+                yield _finding(group, topic, queues)
+
+
+def _finding(group: GroupNow, topic: str, queues: list[QueueAt]) -> Finding:
+    waiting = sum(int(queue.row["max"] or 0) - int(queue.row["min"] or 0) for queue in queues)
+    return Finding(
+        CODE,
+        INFO,
+        Subject(TOPIC, topic, group.name, topic),
+        (
+            say("unknown", queues=len(queues), topic=topic),
+            say("waiting", waiting=waiting),
+            say("begins") if group.online() else say("nobody_reads"),
+        ),
+        marks=tuple(marks.queue(queue.topic, queue.name) for queue in queues),
+        touches=of_group(group.name).union(*(of_queue(group.name, queue) for queue in queues)),
+    )
+
+
+def checks(view: ClusterView) -> Checked:
+    rows = [queue.row for _, queue in view.group_queues()]
+    known = sum(row["committed"] is not None or row["from_zero"] or row["max"] == "0" for row in rows)
+    return Checked(known, len(rows))
+
+
+CODE = "offset_unknown"
+RULE = Rule(
+    code=CODE,
+    title="no stored offset",
+    hold_ms=HOLD_MS,
+    sentences={
+        "unknown": Plural(
+            "queues",
+            "No offset is stored for 1 queue of {topic}.",
+            "No offset is stored for {queues} queues of {topic}.",
+        ),
+        "waiting": Plural("waiting", "Its 1 message counts as lag.", "Their {waiting} messages count as lag."),
+        "begins": "Members read from the start that their settings name; the first commit stores an offset.",
+        "nobody_reads": "The group has no member; a new one begins at the start that its settings name.",
+    },
+    find=find,
+    healthy="Every queue with messages has a committed offset",
+    checks=checks,
+    because_of=("queue_without_reader", "broker_down"),
+    lab="start-offset",
+)

@@ -1,0 +1,53 @@
+"""Messages that failed and wait for their next attempt: they are committed, so they are no lag of their topic."""
+
+from collections.abc import Iterator
+
+from sandbox.findings.finding import GROUP, WARNING, Checked, Finding, Subject, say
+from sandbox.findings.rule import Rule
+from sandbox.findings.touches import of_group
+from sandbox.findings.view import ClusterView
+from sandbox.kernel.sentences import Plural
+
+HOLD_MS = 6_000
+LEAST = 5  # messages
+
+
+def find(view: ClusterView) -> Iterator[Finding]:
+    for group in view.groups.values():
+        waiting = group.retried or ()
+        count = len(waiting) + (group.retrying or 0)
+        if count < LEAST:
+            continue
+        says = [say("waiting", count=count)]
+        if waiting:
+            due_ms = min(message.next_ms for message in waiting)
+            says.append(say("next", next_ms=max(0, due_ms - view.at_ms)))
+        says.append(say("no_lag"))
+        yield Finding(CODE, WARNING, Subject(GROUP, group.name, group.name), tuple(says), touches=of_group(group.name))
+
+
+def checks(view: ClusterView) -> Checked:
+    groups = view.groups.values()
+    return Checked(sum(group.retrying is not None and group.retried is not None for group in groups), len(groups))
+
+
+CODE = "retrying"
+RULE = Rule(
+    code=CODE,
+    title="failed messages wait for a retry",
+    hold_ms=HOLD_MS,
+    sentences={
+        "waiting": Plural(
+            "count",
+            "1 message failed and waits for its next attempt.",
+            "{count} messages failed and wait for their next attempt.",
+        ),
+        "next": "The next attempt is in {next_ms}.",
+        "no_lag": "They are committed, so they do not count as lag of their topic.",
+    },
+    find=find,
+    healthy="Few messages wait for a retry",
+    checks=checks,
+    lab="dead-letter",
+    incident="retries-after-a-release",
+)
