@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 
-from sandbox.findings.view import ClusterView, QueueAt
+from sandbox.findings.view import ClusterView, GroupNow, QueueAt
 
 
 def stored_key(topic: str, queue: str) -> Hashable:
@@ -47,6 +47,17 @@ def owner_key(group: str, queue: QueueAt) -> Hashable:
     return "owner", group, queue.topic, queue.name
 
 
+def agreed_key(group: str) -> Hashable:
+    """Key of the messages left out (`left_out`) when all members last requested the same."""
+    return "agreed", group
+
+
+def left_out(group: GroupNow) -> tuple[int, int]:
+    """Return the messages that members dropped and brokers passed over, since the processes of the members began."""
+    rows = group.online().values()
+    return sum(row["dropped"] or 0 for row in rows), sum(row["passed_over"] or 0 for row in rows)
+
+
 def sample(view: ClusterView) -> None:
     """Add the view's numbers to its history; `History.begin` was called before."""
     history, kept = view.history, set[Hashable]()
@@ -78,6 +89,8 @@ def sample(view: ClusterView) -> None:
         ):
             note(key, view.at_ms if changed else history.value(key) or 0)
         note(members_key(group.name), members)
+        differ = group.members_differ and history.value(agreed_key(group.name)) is not None
+        note(agreed_key(group.name), None if differ else left_out(group))
         for key, member in group.online().items():
             add(busy_key(group.name, key), member["busy"])
         for queue in group.queues():

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.findings.all_rules import BY_CODE
+from sandbox.findings.english import text_of
 from sandbox.findings.finding import Checked
 from tests.sim.finding_stage import FindingStage
 
@@ -101,6 +103,22 @@ def test_a_member_that_cannot_be_watched_is_unknown_and_not_healthy(stage: Findi
     stage.view = replace(stage.view, attached=True, groups={"svc": replace(group, heartbeats_ms=None)})
     assert stage.checked("member_hung") == Checked(0, 1)
     assert not stage.checked("member_gone_not_expelled").holds
+
+
+def test_an_external_member_is_watched_by_its_last_heartbeat(stage: FindingStage) -> None:
+    stage.member("A")
+    stage.run(20)
+    assert stage.view is not None
+    group, at_ms = stage.view.groups["svc"], stage.view.at_ms
+    [key] = group.members
+    row = {**group.members[key], "actor": None}
+    texts = []
+    for silent_ms in (40_000, 60_000):
+        silent = replace(group, members={key: row}, heartbeats_ms={key: at_ms - silent_ms})
+        view = replace(stage.view, groups={"svc": silent})
+        texts.append([text_of(finding, {key: "A"}) for finding in BY_CODE["member_hung"].find(view)])
+    expected = "A has sent no heartbeat for 1 min; brokers remove it in 1 min. Until then its 8 queues wait."
+    assert texts == [[], [expected]]
 
 
 # same_client_id

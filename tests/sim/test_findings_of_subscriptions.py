@@ -27,8 +27,23 @@ def test_members_with_different_tags_lose_messages(stage: FindingStage) -> None:
     assert (opened.code, opened.subject) == ("subscriptions_differ", "svc")
     assert opened.text.startswith("A subscribes to orders with a. B subscribes to orders with *.")
     assert opened.at_s <= 40 + 14
-    assert "dropped" in stage.text(stage.only("subscriptions_differ"))
+    said = {each.sentence: each.values for each in stage.only("subscriptions_differ").finding.says}
+    assert 0 < int(str(said["dropped"]["dropped"])) <= 40 * 4
+    assert "passed_over" not in said, "those that A left out before do not count"
     stage.act("ChangeActor", actor="A", expression="*")
+    stage.run(40)
+    assert stage.codes == []
+
+
+def test_brokers_leave_out_what_the_newest_member_does_not_request(stage: FindingStage) -> None:
+    stage.member("A")
+    stage.producer(4, tag="b")
+    stage.run(40)
+    stage.member("B", expression="a")
+    stage.run(40)
+    text = stage.text(stage.only("subscriptions_differ"))
+    assert text.startswith("A subscribes to orders with *. B subscribes to orders with a. Since they differ, brokers ")
+    stage.act("StopActor", actor="B")
     stage.run(40)
     assert stage.codes == []
 

@@ -1,4 +1,4 @@
-"""A lock whose holder no longer renews it: the next owner of the queue waits until it expires.
+"""Locks whose holder no longer renews them: the next owners of the queues wait until they expire.
 
 A broker keeps a queue's lock for 60 s after its last renewal (`RebalanceLockManager`, spec broker-behaviour 6).  A
 member that stops releases its locks; one that crashes does not.
@@ -7,45 +7,64 @@ member that stops releases its locks; one that crashes does not.
 from collections.abc import Iterator
 
 from sandbox.findings import marks
-from sandbox.findings.finding import ERROR, QUEUE, Checked, Finding, Subject, say
+from sandbox.findings.finding import ERROR, MEMBER, Checked, Finding, Subject, say
+from sandbox.findings.name_lists import listed
 from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
+from sandbox.kernel.sentences import Plural
 
 HOLD_MS = 4_000
 RENEWED_MS = 25_000  # a holder renews its locks every 20 s
 
 
 def find(view: ClusterView) -> Iterator[Finding]:
-    for group, queue in view.group_queues():
-        lock, running = queue.row["lock"], _running(group)
-        if lock is None or not running or lock["expires_at_ms"] <= view.at_ms:
-            continue
-        holder = lock["holder"]
-        silent_ms = view.at_ms - (lock["expires_at_ms"] - view.lock_life_ms)
-        lost = holder not in (queue.row["owner"], queue.row["assigned"]) and silent_ms >= RENEWED_MS
-        if holder not in group.online() or (holder in running and lost):
-            yield _finding(view, group, queue, holder, lock["expires_at_ms"])
+    for group in view.groups.values():
+        running = {key for key, row in group.online().items() if row["state"] == "running"}
+        by_holder: dict[str, list[QueueAt]] = {}
+        for queue in group.queues():
+            holder = _lost_holder(view, group, queue, running)
+            if holder is not None:
+                by_holder.setdefault(holder, []).append(queue)
+        for holder, queues in by_holder.items():
+            yield _finding(view, group, holder, queues)
 
 
-def _running(group: GroupNow) -> set[str]:
-    return {key for key, row in group.online().items() if row["state"] == "running"}
+def _lost_holder(view: ClusterView, group: GroupNow, queue: QueueAt, running: set[str]) -> str | None:
+    """Return the holder of a lock that is not expired, if it will not renew it and a running member waits for it."""
+    lock = queue.row["lock"]
+    if lock is None or not running or lock["expires_at_ms"] <= view.at_ms:
+        return None
+    holder, renewed_ms = lock["holder"], lock["expires_at_ms"] - view.lock_life_ms
+    if holder in running:
+        owns = holder in (queue.row["owner"], queue.row["assigned"])
+        return None if owns or view.at_ms - renewed_ms < RENEWED_MS else holder
+    return None if holder in group.online() else holder
 
 
-def _finding(view: ClusterView, group: GroupNow, queue: QueueAt, holder: str, expires_ms: int) -> Finding:
-    next_owner, left_ms = queue.row["assigned"], expires_ms - view.at_ms
+def _finding(view: ClusterView, group: GroupNow, holder: str, queues: list[QueueAt]) -> Finding:
+    locks = [lock for queue in queues if (lock := queue.row["lock"]) is not None]
+    waiting = sorted({member for queue in queues if (member := queue.row["assigned"]) not in (None, holder)})
     state = group.members[holder]["state"] if holder in group.members else "gone"
-    sentence = {"gone": "earlier", "crashed": "crashed", "running": "lost"}.get(state, "stopped")
-    says = [say(sentence, queue=queue.name, who=holder, left_ms=left_ms)]
-    if next_owner is not None and next_owner != holder:
-        says.append(say("waits", who=next_owner))
     return Finding(
         CODE,
         ERROR,
-        Subject(QUEUE, queue.name, group.name, queue.topic),
-        tuple(says),
-        marks=(marks.queue(queue.topic, queue.name), marks.member(holder)),
-        touches=frozenset({f"queue {queue.topic}/{queue.name}", f"member {holder}", f"group {group.name}"}),
-        event=queue.row["cause"],
+        Subject(MEMBER, holder, group.name),
+        (
+            say(
+                {"gone": "earlier", "crashed": "crashed", "running": "lost"}.get(state, "stopped"),
+                count=len(queues),
+                queues=listed([queue.name for queue in queues]),
+                who=holder,
+                left_ms=max(lock["expires_at_ms"] for lock in locks) - view.at_ms,
+            ),
+            *([say("waits", who=waiting[0], queues=len(queues))] if len(waiting) == 1 else []),
+            *([say("wait", members=len(waiting))] if len(waiting) > 1 else []),
+        ),
+        marks=(marks.member(holder), *(marks.queue(queue.topic, queue.name) for queue in queues)),
+        touches=frozenset(
+            {f"member {holder}", f"group {group.name}", *(f"queue {queue.topic}/{queue.name}" for queue in queues)}
+        ),
+        event=queues[0].row["cause"],
     )
 
 
@@ -58,14 +77,31 @@ def checks(view: ClusterView) -> Checked:
 CODE = "lock_held_by_gone_member"
 RULE = Rule(
     code=CODE,
-    title="{queue} is locked by a member that does not read it",
+    title="{who} holds locks of queues that it does not read",
     hold_ms=HOLD_MS,
     sentences={
-        "crashed": "{queue} is locked by {who}, which crashed: free in {left_ms}.",
-        "stopped": "{queue} is locked by {who}, which stopped without a release: free in {left_ms}.",
-        "earlier": "{queue} is locked by an earlier process of {who}: free in {left_ms}.",
-        "lost": "{queue} is locked by {who}, which does not own it any more: free in {left_ms}.",
-        "waits": "{who} waits for it.",
+        "crashed": Plural(
+            "count",
+            "{queues} is locked by {who}, which crashed: free in {left_ms}.",
+            "{queues} are locked by {who}, which crashed: free in {left_ms}.",
+        ),
+        "stopped": Plural(
+            "count",
+            "{queues} is locked by {who}, which stopped without a release: free in {left_ms}.",
+            "{queues} are locked by {who}, which stopped without a release: free in {left_ms}.",
+        ),
+        "earlier": Plural(
+            "count",
+            "{queues} is locked by an earlier process of {who}: free in {left_ms}.",
+            "{queues} are locked by an earlier process of {who}: free in {left_ms}.",
+        ),
+        "lost": Plural(
+            "count",
+            "{queues} is locked by {who}, which does not own it any more: free in {left_ms}.",
+            "{queues} are locked by {who}, which does not own them any more: free in {left_ms}.",
+        ),
+        "waits": Plural("queues", "{who} waits for it.", "{who} waits for them."),
+        "wait": "{members} members wait for them.",
     },
     find=find,
     healthy="Every lock is held by the owner of its queue",

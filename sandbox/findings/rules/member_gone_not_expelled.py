@@ -7,7 +7,7 @@ A closed connection removes a member at once (`ClientHousekeepingService`), a si
 from collections.abc import Iterator
 
 from sandbox.findings import marks
-from sandbox.findings.finding import ERROR, MEMBER, Checked, Finding, Subject, say
+from sandbox.findings.finding import ERROR, INFO, MEMBER, Checked, Finding, Subject, say
 from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView, GroupNow
 from sandbox.kernel.sentences import Plural
@@ -28,11 +28,12 @@ def _finding(view: ClusterView, group: GroupNow, key: str, heartbeat_ms: int) ->
     queues = [queue for queue in group.queues() if queue.row["assigned"] == key]
     left_ms = max(0, heartbeat_ms + EXPIRE_MS - view.at_ms)
     says = [say("listed" if key in group.members else "listed_earlier", who=key, left_ms=left_ms)]
-    if queues and group.online():
+    waits = bool(queues and group.online())
+    if waits:
         says.append(say("wait", queues=len(queues)))
     return Finding(
         CODE,
-        ERROR,
+        ERROR if waits else INFO,
         Subject(MEMBER, key, group.name),
         tuple(says),
         marks=(marks.member(key), *(marks.queue(queue.topic, queue.name) for queue in queues)),

@@ -96,9 +96,9 @@ def _unread(view: ClusterView, group: GroupNow, topic: str) -> Iterator[Finding]
 
 
 def _is_idle(view: ClusterView, group: GroupNow, queue: QueueAt) -> bool:
-    """Return True if the queue has no owner for longer than a member needs to learn of it and take it."""
+    """Return True if the queue will have had no owner for `ROUTE_MS` once the finding opens."""
     since_ms = view.history.unchanged_since_ms(owner_key(group.name, queue))
-    return since_ms is not None and view.at_ms - since_ms >= ROUTE_MS
+    return since_ms is not None and view.at_ms - since_ms >= ROUTE_MS - HOLD_MS
 
 
 def checks(view: ClusterView) -> Checked:

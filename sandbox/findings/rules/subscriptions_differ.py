@@ -11,6 +11,7 @@ from sandbox.findings import marks
 from sandbox.findings.finding import ERROR, GROUP, Checked, Finding, Said, Subject, say
 from sandbox.findings.name_lists import listed
 from sandbox.findings.rule import Rule
+from sandbox.findings.sampling import left_out, agreed_key
 from sandbox.findings.view import ClusterView, GroupNow
 from sandbox.kernel.sentences import Plural
 from sandbox.queries.rows.board import MemberRow
@@ -25,7 +26,7 @@ def find(view: ClusterView) -> Iterator[Finding]:
     for group in view.groups.values():
         says = [sentence for setting in _differing(group) for sentence in _requests(group, setting)]
         if says:
-            yield _finding(group, says)
+            yield _finding(view, group, says)
 
 
 def _differing(group: GroupNow) -> list[str]:
@@ -76,10 +77,12 @@ def _sentences(setting: str, requests: dict[str, list[str]], **values: object) -
         yield say(f"{setting}_more" if more else setting, who=keys[0], more=more, request=request, **values)
 
 
-def _finding(group: GroupNow, says: list[Said]) -> Finding:
+def _finding(view: ClusterView, group: GroupNow, says: list[Said]) -> Finding:
     members = group.online()
-    dropped = sum(row["dropped"] or 0 for row in members.values())
-    passed_over = sum(row["passed_over"] or 0 for row in members.values())
+    dropped, passed_over = left_out(group)
+    before = view.history.value(agreed_key(group.name))
+    if isinstance(before, tuple):
+        dropped, passed_over = max(0, dropped - before[0]), max(0, passed_over - before[1])
     return Finding(
         CODE,
         ERROR,
@@ -135,8 +138,14 @@ RULE = Rule(
             "{who} and 1 more member assign queues by {request}.",
             "{who} and {more} more members assign queues by {request}.",
         ),
-        "dropped": Plural("dropped", "Members dropped 1 message.", "Members dropped {dropped} messages."),
-        "passed_over": Plural("passed_over", "Brokers left out 1 message.", "Brokers left out {passed_over} messages."),
+        "dropped": Plural(
+            "dropped", "Since they differ, members dropped 1 message.", "Since they differ, members dropped {dropped} messages."
+        ),
+        "passed_over": Plural(
+            "passed_over",
+            "Since they differ, brokers left out 1 message.",
+            "Since they differ, brokers left out {passed_over} messages.",
+        ),
     },
     find=find,
     healthy="The members of each group request the same",
