@@ -1,6 +1,6 @@
 """Connections that share one client id: each takes the share of its id's first entry in the member list.
 
-RocketMQ lists members by connection (`ConsumerGroupInfo.getAllClientId`), so the list names the id twice, and nobody
+RocketMQ lists members by connection (`ConsumerGroupInfo.getAllClientId`), so the list names the id twice, and no member
 takes the shares of its further entries.
 """
 
