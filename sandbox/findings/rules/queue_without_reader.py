@@ -146,6 +146,7 @@ RULE = Rule(
         "subscriptions_differ",
         "permission",
         "broker_down",
+        "rebalance_storm",
         "uneven_assignment",
     ),
     lab="write-and-read-counts",

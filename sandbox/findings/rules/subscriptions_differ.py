@@ -4,27 +4,22 @@ A broker keeps one subscription for a group, that of the newest heartbeat (`Cons
 client-behaviour 10).  It leaves out what does not match; a member drops what its own expression does not match.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator
 
 from sandbox.findings import marks
 from sandbox.findings.finding import ERROR, GROUP, Checked, Finding, Said, Subject, say
-from sandbox.findings.name_lists import listed
+from sandbox.findings.member_requests import STRATEGY, requests_of
 from sandbox.findings.rule import Rule
-from sandbox.findings.sampling import left_out, agreed_key
+from sandbox.findings.sampling import agreed_key, left_out
 from sandbox.findings.view import ClusterView, GroupNow
 from sandbox.kernel.sentences import Plural
-from sandbox.queries.rows.board import MemberRow
-from sandbox.queries.rows.member_words import EXPRESSIONS, LISTENER, MODEL, TOPICS
 
 HOLD_MS = 10_000
-STRATEGY = "strategies"
-MOST_REQUESTS = 4  # of one setting
 
 
 def find(view: ClusterView) -> Iterator[Finding]:
     for group in view.groups.values():
-        says = [sentence for setting in _differing(group) for sentence in _requests(group, setting)]
+        says = [sentence for setting in _differing(group) for sentence in requests_of(group, setting)]
         if says:
             yield _finding(view, group, says)
 
@@ -32,49 +27,6 @@ def find(view: ClusterView) -> Iterator[Finding]:
 def _differing(group: GroupNow) -> list[str]:
     running = [name for key, name in (group.strategies or {}).items() if key in group.online()]
     return [*group.members_differ, *([STRATEGY] if group.clustering and len(set(running)) > 1 else [])]
-
-
-def _requests(group: GroupNow, setting: str) -> Iterator[Said]:
-    """Yield a sentence for each request of one setting, the most frequent first."""
-    members, strategies = group.online(), group.strategies or {}
-    if setting == EXPRESSIONS:
-        for topic in sorted({sub["topic"] for row in members.values() for sub in row["subscriptions"] or ()}):
-            requests = _by_request(members, partial(_expression, topic))
-            if len(requests) > 1:
-                yield from _sentences("expression", requests, topic=topic)
-    elif setting == TOPICS:
-        yield from _sentences("topics", _by_request(members, lambda _, row: _topics(row)))
-    elif setting == STRATEGY:
-        yield from _sentences("strategy", _by_request(members, lambda key, _: strategies.get(key)))
-    elif setting == MODEL:
-        yield from _sentences("model", _by_request(members, lambda _, row: row["model"]))
-    elif setting == LISTENER:
-        yield from _sentences("listener", _by_request(members, lambda _, row: row["listener"]))
-
-
-def _expression(topic: str, _: str, row: MemberRow) -> str | None:
-    return next((sub["expression"] for sub in row["subscriptions"] or () if sub["topic"] == topic), None)
-
-
-def _topics(row: MemberRow) -> str | None:
-    return None if row["subscriptions"] is None else listed(sorted(sub["topic"] for sub in row["subscriptions"]))
-
-
-def _by_request(
-    members: Mapping[str, MemberRow], request_of: Callable[[str, MemberRow], str | None]
-) -> dict[str, list[str]]:
-    requests: dict[str, list[str]] = {}
-    for key, row in members.items():
-        request = request_of(key, row)
-        if request is not None:
-            requests.setdefault(request, []).append(key)
-    return requests
-
-
-def _sentences(setting: str, requests: dict[str, list[str]], **values: object) -> Iterator[Said]:
-    for request, keys in sorted(requests.items(), key=lambda item: -len(item[1]))[:MOST_REQUESTS]:
-        more = len(keys) - 1
-        yield say(f"{setting}_more" if more else setting, who=keys[0], more=more, request=request, **values)
 
 
 def _finding(view: ClusterView, group: GroupNow, says: list[Said]) -> Finding:
@@ -139,7 +91,9 @@ RULE = Rule(
             "{who} and {more} more members assign queues by {request}.",
         ),
         "dropped": Plural(
-            "dropped", "Since they differ, members dropped 1 message.", "Since they differ, members dropped {dropped} messages."
+            "dropped",
+            "Since they differ, members dropped 1 message.",
+            "Since they differ, members dropped {dropped} messages.",
         ),
         "passed_over": Plural(
             "passed_over",
