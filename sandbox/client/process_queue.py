@@ -199,6 +199,11 @@ class ProcessQueue:
         message = self._taken.get(offset) or self._cache[offset]
         return offset, message.keys, self._started[offset]
 
+    def attempts(self, offset: int) -> int:
+        """Return how often a listener failed with an unfinished message, before and since it came to this queue."""
+        message = self._taken.get(offset) or self._cache.get(offset)
+        return 0 if message is None else message.reconsume_times
+
     def mark_of(self, offset: int) -> str | None:
         """Return the state of an offset: "p" processing, "b" buffered, "d" done before an older one is.
 

@@ -109,6 +109,11 @@ class History:
             times = self._changes.setdefault(key, deque(maxlen=64))
             times.append(self.at_ms)
 
+    def value(self, key: Hashable) -> object:
+        """Return the value that was recorded last; None: there is none."""
+        known = self._values.get(key)
+        return None if known is None else known[0]
+
     def unchanged_since_ms(self, key: Hashable) -> int | None:
         """Return the time of the view in which the value was new; None: it is not recorded."""
         known = self._values.get(key)

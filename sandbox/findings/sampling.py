@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 
-from sandbox.findings.view import ClusterView, QueueAt
+from sandbox.findings.view import ClusterView, GroupNow, QueueAt
 
 
 def stored_key(topic: str, queue: str) -> Hashable:
@@ -32,6 +32,37 @@ def members_key(group: str) -> Hashable:
     return "members", group
 
 
+def joined_key(group: str) -> Hashable:
+    """Key of the newest time when a process joined."""
+    return "joined", group
+
+
+def left_key(group: str) -> Hashable:
+    """Key of the newest time when a process left."""
+    return "left", group
+
+
+def owner_key(group: str, queue: QueueAt) -> Hashable:
+    """Key of a queue's owner, `""` without one."""
+    return "owner", group, queue.topic, queue.name
+
+
+def differ_key(group: str) -> Hashable:
+    """Key of the settings in which the members differ."""
+    return "differ", group
+
+
+def agreed_key(group: str) -> Hashable:
+    """Key of the messages left out (`left_out`) in the first view in which the members differ."""
+    return "agreed", group
+
+
+def left_out(group: GroupNow) -> tuple[int, int]:
+    """Return the messages that members dropped and brokers passed over, since the processes of the members began."""
+    rows = group.online().values()
+    return sum(row["dropped"] or 0 for row in rows), sum(row["passed_over"] or 0 for row in rows)
+
+
 def sample(view: ClusterView) -> None:
     """Add the view's numbers to its history; `History.begin` was called before."""
     history, kept = view.history, set[Hashable]()
@@ -53,14 +84,24 @@ def sample(view: ClusterView) -> None:
     for group in view.groups.values():
         add(lag_key(group.name), group.lag)
         add(dead_key(group.name), group.dead_letters)
-        note(
-            members_key(group.name),
-            tuple(sorted((key, row["since_ms"]) for key, row in group.online().items() if row["state"] != "stopping")),
+        members = tuple(
+            sorted((key, row["since_ms"]) for key, row in group.online().items() if row["state"] != "stopping")
         )
+        before = history.value(members_key(group.name))
+        for key, changed in (
+            (joined_key(group.name), isinstance(before, tuple) and not set(members) <= set(before)),
+            (left_key(group.name), isinstance(before, tuple) and not set(before) <= set(members)),
+        ):
+            note(key, view.at_ms if changed else history.value(key) or 0)
+        note(members_key(group.name), members)
+        differed = bool(history.value(differ_key(group.name)))
+        note(differ_key(group.name), tuple(group.members_differ))
+        note(agreed_key(group.name), None if differed and group.members_differ else left_out(group))
         for key, member in group.online().items():
             add(busy_key(group.name, key), member["busy"])
         for queue in group.queues():
             committed = queue.row["committed"]
             add(committed_key(group.name, queue), None if committed is None else int(committed))
             note(committed_key(group.name, queue), committed)
+            note(owner_key(group.name, queue), queue.row["owner"] or "")
     history.keep(kept)

@@ -1,10 +1,16 @@
 """The view of a sandbox, from its engine's objects of one turn."""
 
+from collections.abc import Iterator, Mapping
+
+from sandbox.client.push_consumer import PushConsumer
+from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.cluster import Cluster
 from sandbox.findings.history import History
 from sandbox.findings.sampling import sample
-from sandbox.findings.view import ClusterView, GroupNow, RetriedMessage
+from sandbox.findings.view import ClusterView, FailingMessage, GroupNow, RetriedMessage
 from sandbox.findings.waiting_messages import WaitingMessages
+from sandbox.message.queue import MessageQueue
+from sandbox.queries.rows.board import QueueRow
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.board import group_strategy, lag_of, queue_rows, with_retries
 from sandbox.queries.snapshot.groups import group_names, topics_read
@@ -17,6 +23,9 @@ from sandbox.queries.snapshot.whole_sandbox import (
     producer_rows,
     topic_rows,
 )
+
+LOCK_LIFE_MS = 60_000  # while no master runs
+UNLIMITED = 2**31 - 1  # Integer.MAX_VALUE
 
 
 class SandboxViews:
@@ -46,6 +55,7 @@ class SandboxViews:
             producers=producer_rows(cluster),
             history=self._history,
             waiting=waiting,
+            lock_life_ms=next((node.running.locks.max_live_ms for node in cluster.nodes.masters()), LOCK_LIFE_MS),
         )
         sample(view)
         return view, follows
@@ -74,6 +84,12 @@ def _group(cluster: Cluster, name: str, retried: dict[str, list[RetriedMessage]]
         members_differ=members_differ({key: row for key, row in members.items() if row["state"] in THERE}),
         consume_enabled=_may_consume(view),
         retried=None if retried is None else retried.get(name, []),
+        heartbeats_ms={view.row_of_client(client): info.last_update_ms for client, info in view.registered().items()},
+        former=_former(cluster, view, [row for rows in topics.values() for row in rows.values()]),
+        failing={(mq.topic, mq.row): failing for actor in view.actors for mq, failing in _failing(actor, topics)},
+        strategies={
+            view.row_of(actor): cluster.actors.strategy_for(actor.settings).name for actor in view.actors if actor.lives
+        },
     )
 
 
@@ -81,3 +97,27 @@ def _may_consume(view: GroupView) -> bool:
     """Return False if a running master's subscription group config forbids the group to consume."""
     configs = (broker.subscription_groups.table.get(view.group) for broker in view.masters.values())
     return all(config.consume_enable for config in configs if config is not None)
+
+
+def _former(cluster: Cluster, view: GroupView, rows: list[QueueRow]) -> dict[str, str]:
+    """Return the labels of dead processes that are listed or hold a lock, by their client ids."""
+    clients = {*view.registered(), *(row["lock"]["holder"] for row in rows if row["lock"] is not None)}
+    return {
+        client: label
+        for client in clients - view.by_row.keys()
+        if view.is_leftover(client) and (label := cluster.actors.label_of(client)) is not None
+    }
+
+
+def _failing(
+    actor: ConsumerActor, topics: Mapping[str, Mapping[str, QueueRow]]
+) -> Iterator[tuple[MessageQueue, FailingMessage]]:
+    """Yield the queues whose oldest message an orderly listener has refused."""
+    if actor.settings.listener != "orderly" or not isinstance(actor.consumer, PushConsumer) or not actor.lives:
+        return
+    most = actor.consumer.config.most_reconsume_times
+    for mq, pq in actor.consumer.process_queues.items():
+        oldest = pq.oldest()
+        if mq.topic in topics and oldest is not None and (attempts := pq.attempts(oldest[0])):
+            offset, key, since_ms = oldest
+            yield mq, FailingMessage(key, offset, attempts, None if most >= UNLIMITED else most, since_ms)

@@ -26,6 +26,16 @@ class RetriedMessage(NamedTuple):
     next_ms: int
 
 
+class FailingMessage(NamedTuple):
+    """The oldest unfinished message of an orderly queue, after its listener suspended the queue at least once."""
+
+    key: str
+    offset: int
+    attempts: int  # failed so far
+    most_attempts: int | None  # None: without a limit
+    since_ms: int  # its first attempt
+
+
 class QueueAt(NamedTuple):
     """One queue of a group: its topic, the name of its row, and the row."""
 
@@ -44,7 +54,12 @@ class QueueAt(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GroupNow:
-    """One consumer group.  `consume_enabled`: False if an operator forbade it to read."""
+    """One consumer group.  `consume_enabled`: False if an operator forbade it to read.
+
+    `heartbeats_ms`: the last heartbeats of the clients that brokers list.  `former`: labels of processes without a
+    row that brokers still list or that hold a lock.  Both are by row key or, without a row, by client id.
+    `failing`: by topic and queue row.  `strategies`: wire names, by the row keys of members with a process.
+    """
 
     name: str
     model: str
@@ -59,6 +74,10 @@ class GroupNow:
     members_differ: Sequence[str]
     consume_enabled: bool | None = None
     retried: Sequence[RetriedMessage] | None = None
+    heartbeats_ms: Mapping[str, int] | None = None
+    former: Mapping[str, str] | None = None
+    failing: Mapping[tuple[str, str], FailingMessage] | None = None
+    strategies: Mapping[str, str] | None = None
 
     @property
     def clustering(self) -> bool:
@@ -78,6 +97,14 @@ class GroupNow:
     def online(self) -> dict[str, MemberRow]:
         """Return the members that have a process."""
         return {key: row for key, row in self.members.items() if row["state"] in THERE}
+
+    def readers(self, topic: str) -> dict[str, MemberRow]:
+        """Return the members with a process that subscribe to the topic, or do not report their subscriptions."""
+        return {
+            key: row
+            for key, row in self.online().items()
+            if row["subscriptions"] is None or any(sub["topic"] == topic for sub in row["subscriptions"])
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +134,16 @@ class ClusterView:
     producers: Sequence[ProducerRow]
     history: History
     waiting: Waiting | None = None
+    lock_life_ms: int = 60_000  # for which a broker keeps a lock that is not renewed
     attached: bool = False
 
     @property
     def labels(self) -> dict[str, str]:
         """Return the names of members, by their row keys; a member of a real cluster has its client id."""
-        return {key: row["actor"] or key for group in self.groups.values() for key, row in group.members.items()}
+        former = {key: label for group in self.groups.values() for key, label in (group.former or {}).items()}
+        return former | {
+            key: row["actor"] or key for group in self.groups.values() for key, row in group.members.items()
+        }
 
     def group_queues(self) -> Iterator[tuple[GroupNow, QueueAt]]:
         for group in self.groups.values():

@@ -32,6 +32,6 @@ class FindingLooks:
 
     def _look(self) -> None:
         if not self._over and not self._cluster.ended:
+            self.start()  # first: an error in one look is logged, and the next one comes
             view, follows = self._views.look()
             self.watch.look(view, follows=follows)
-            self.start()

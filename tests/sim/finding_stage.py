@@ -30,6 +30,7 @@ class FindingStage:
         self.opened: list[Line] = []
         self.closed: list[tuple[float, str]] = []
         self._known: list[Key] = []
+        self.other_view: ClusterView | None = None  # that a test made of the last one
         if template == "empty":
             self.act("CreateTopic", topic="orders", write_queues=queues, read_queues=queues)
 
@@ -76,7 +77,7 @@ class FindingStage:
 
     @property
     def view(self) -> ClusterView:
-        view = self.world.sandbox.findings.watch.view
+        view = self.other_view or self.world.sandbox.findings.watch.view
         assert view is not None
         return view
 

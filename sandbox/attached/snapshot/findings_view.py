@@ -4,7 +4,7 @@ from sandbox.attached.picture import Picture
 from sandbox.attached.snapshot.brokers import broker_row
 from sandbox.attached.snapshot.group_reports import GroupSeen
 from sandbox.attached.snapshot.groups import Waiting, topics_read
-from sandbox.attached.snapshot.queues import Causes, queue_rows
+from sandbox.attached.snapshot.queues import BROKER_LIFE_MS, Causes, queue_rows
 from sandbox.attached.snapshot.whole_cluster import Budget, dead_letters, name_server_row, producer_rows, topic_row
 from sandbox.control.limits import AttachedLimits
 from sandbox.findings.history import History
@@ -31,6 +31,7 @@ def view_of(
         name_servers={server.name: name_server_row(server) for server in picture.servers.values()},
         producers=producer_rows(picture),
         history=history,
+        lock_life_ms=BROKER_LIFE_MS,
         attached=True,
     )
     sample(view)

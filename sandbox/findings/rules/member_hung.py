@@ -11,13 +11,24 @@ from sandbox.queries.rows.board import MemberRow
 
 HOLD_MS = 10_000
 EXPIRE_MS = 120_000  # without a heartbeat (`ClientManager`, spec broker-behaviour 5)
+SILENT_MS = 45_000  # an external client sends a heartbeat every 30 s
 
 
 def find(view: ClusterView) -> Iterator[Finding]:
     for group in view.groups.values():
         for key, row in group.members.items():
-            if row["expires_at_ms"] is not None:
-                yield _finding(view, group, key, row, row["expires_at_ms"])
+            expires_ms = expires_at_ms(view, group, key, row)
+            if expires_ms is not None:
+                yield _finding(view, group, key, row, expires_ms)
+
+
+def expires_at_ms(view: ClusterView, group: GroupNow, key: str, row: MemberRow) -> int | None:
+    """Return the time when brokers remove a silent member; None while it sends heartbeats, or if none is reported."""
+    if row["actor"] is not None:
+        return row["expires_at_ms"]
+    heartbeat_ms = (group.heartbeats_ms or {}).get(key)
+    silent = heartbeat_ms is not None and view.at_ms - heartbeat_ms >= SILENT_MS
+    return heartbeat_ms + EXPIRE_MS if heartbeat_ms is not None and silent else None
 
 
 def _finding(view: ClusterView, group: GroupNow, key: str, row: MemberRow, expires_ms: int) -> Finding:
@@ -31,7 +42,6 @@ def _finding(view: ClusterView, group: GroupNow, key: str, row: MemberRow, expir
         ERROR,
         Subject(MEMBER, key, group.name),
         tuple(says),
-        since_ms=expires_ms - EXPIRE_MS,
         marks=(marks.member(key), *(marks.queue(queue.topic, queue.name) for queue in queues)),
         touches=frozenset(
             {f"member {key}", f"group {group.name}", *(f"queue {queue.topic}/{queue.name}" for queue in queues)}
@@ -41,8 +51,9 @@ def _finding(view: ClusterView, group: GroupNow, key: str, row: MemberRow, expir
 
 
 def checks(view: ClusterView) -> Checked:
-    members = sum(len(group.online()) for group in view.groups.values())
-    return Checked(members, members)
+    """Count the members, and those whose heartbeats are known; brokers of a real cluster do not report them."""
+    known = sum(len(group.online()) for group in view.groups.values() if group.heartbeats_ms is not None)
+    return Checked(known, sum(len(group.online()) for group in view.groups.values()))
 
 
 CODE = "member_hung"

@@ -96,7 +96,7 @@ RULE = Rule(
     find=find,
     healthy="No message holds a committed offset",
     checks=checks,
-    because_of=("member_hung", "broker_down"),
+    because_of=("suspended", "member_hung", "broker_down"),
     lab="pinned-offset",
     incident="one-queue-stuck",
 )

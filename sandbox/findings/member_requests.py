@@ -1,0 +1,58 @@
+"""Requests of a group's members, by setting: the sentences of members that differ."""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+
+from sandbox.findings.finding import Said, say
+from sandbox.findings.view import GroupNow
+from sandbox.queries.rows.board import MemberRow
+from sandbox.queries.rows.member_words import EXPRESSIONS, LISTENER, MODEL, TOPICS
+
+STRATEGY = "strategies"  # beside the settings of `member_words`
+MOST_REQUESTS = 4  # of one setting
+
+
+def requests_of(group: GroupNow, setting: str) -> Iterator[Said]:
+    """Yield a sentence for each request of one setting, the most frequent first."""
+    members, strategies = group.online(), group.strategies or {}
+    if setting == EXPRESSIONS:
+        for topic in sorted({sub["topic"] for row in members.values() for sub in row["subscriptions"] or ()}):
+            requests = _by_request(members, partial(_expression, topic))
+            if len(requests) > 1:
+                yield from _sentences("expression", requests, topic=topic)
+    elif setting == TOPICS:
+        yield from _sentences("topics", _by_request(members, lambda _, row: _topics(row)))
+    elif setting == STRATEGY:
+        yield from _sentences("strategy", _by_request(members, lambda key, _: strategies.get(key)))
+    elif setting == MODEL:
+        yield from _sentences("model", _by_request(members, lambda _, row: row["model"]))
+    elif setting == LISTENER:
+        yield from _sentences("listener", _by_request(members, lambda _, row: row["listener"]))
+
+
+def _expression(topic: str, _: str, row: MemberRow) -> str | None:
+    for sub in row["subscriptions"] or ():
+        if sub["topic"] == topic and sub["expression"] is not None:
+            return f"{sub['expression']} (SQL92)" if sub["kind"] == "SQL92" else sub["expression"]
+    return None
+
+
+def _topics(row: MemberRow) -> str | None:
+    return None if row["subscriptions"] is None else ", ".join(sorted(sub["topic"] for sub in row["subscriptions"]))
+
+
+def _by_request(
+    members: Mapping[str, MemberRow], request_of: Callable[[str, MemberRow], str | None]
+) -> dict[str, list[str]]:
+    requests: dict[str, list[str]] = {}
+    for key, row in members.items():
+        request = request_of(key, row)
+        if request is not None:
+            requests.setdefault(request, []).append(key)
+    return requests
+
+
+def _sentences(setting: str, requests: dict[str, list[str]], **values: object) -> Iterator[Said]:
+    for request, keys in sorted(requests.items(), key=lambda item: -len(item[1]))[:MOST_REQUESTS]:
+        more = len(keys) - 1
+        yield say(f"{setting}_more" if more else setting, who=keys[0], more=more, request=request, **values)

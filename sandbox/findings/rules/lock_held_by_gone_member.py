@@ -1,0 +1,111 @@
+"""Locks whose holder no longer renews them: the next owners of the queues wait until they expire.
+
+A broker keeps a queue's lock for 60 s after its last renewal (`RebalanceLockManager`, spec broker-behaviour 6).  A
+member that stops releases its locks; one that crashes does not.
+"""
+
+from collections.abc import Iterator
+
+from sandbox.findings import marks
+from sandbox.findings.finding import ERROR, MEMBER, Checked, Finding, Subject, say
+from sandbox.findings.name_lists import listed
+from sandbox.findings.rule import Rule
+from sandbox.findings.view import ClusterView, GroupNow, QueueAt
+from sandbox.kernel.sentences import Plural
+
+HOLD_MS = 4_000
+RENEWED_MS = 25_000  # a holder renews its locks every 20 s
+
+
+def find(view: ClusterView) -> Iterator[Finding]:
+    for group in view.groups.values():
+        running = {key for key, row in group.online().items() if row["state"] == "running"}
+        by_holder: dict[str, list[QueueAt]] = {}
+        for queue in group.queues():
+            holder = _lost_holder(view, group, queue, running)
+            if holder is not None:
+                by_holder.setdefault(holder, []).append(queue)
+        for holder, queues in by_holder.items():
+            yield _finding(view, group, holder, queues)
+
+
+def _lost_holder(view: ClusterView, group: GroupNow, queue: QueueAt, running: set[str]) -> str | None:
+    """Return the holder of a lock that is not expired, if it will not renew it and a running member waits for it."""
+    lock = queue.row["lock"]
+    if lock is None or not running or lock["expires_at_ms"] <= view.at_ms:
+        return None
+    holder, renewed_ms = lock["holder"], lock["expires_at_ms"] - view.lock_life_ms
+    if holder in running:
+        owns = holder in (queue.row["owner"], queue.row["assigned"])
+        return None if owns or view.at_ms - renewed_ms < RENEWED_MS else holder
+    return None if holder in group.online() else holder
+
+
+def _finding(view: ClusterView, group: GroupNow, holder: str, queues: list[QueueAt]) -> Finding:
+    locks = [lock for queue in queues if (lock := queue.row["lock"]) is not None]
+    waiting = sorted({member for queue in queues if (member := queue.row["assigned"]) not in (None, holder)})
+    state = group.members[holder]["state"] if holder in group.members else "gone"
+    return Finding(
+        CODE,
+        ERROR,
+        Subject(MEMBER, holder, group.name),
+        (
+            say(
+                {"gone": "earlier", "crashed": "crashed", "running": "lost"}.get(state, "stopped"),
+                count=len(queues),
+                queues=listed([queue.name for queue in queues]),
+                who=holder,
+                left_ms=max(lock["expires_at_ms"] for lock in locks) - view.at_ms,
+            ),
+            *([say("waits", who=waiting[0], queues=len(queues))] if len(waiting) == 1 else []),
+            *([say("wait", members=len(waiting))] if len(waiting) > 1 else []),
+        ),
+        marks=(marks.member(holder), *(marks.queue(queue.topic, queue.name) for queue in queues)),
+        touches=frozenset(
+            {f"member {holder}", f"group {group.name}", *(f"queue {queue.topic}/{queue.name}" for queue in queues)}
+        ),
+        event=queues[0].row["cause"],
+    )
+
+
+def checks(view: ClusterView) -> Checked:
+    """Count the queues of orderly groups with members; a real cluster's brokers do not show their locks."""
+    queues = sum(1 for group, _ in view.group_queues() if group.orderly and group.clustering and group.online())
+    return Checked(0 if view.attached else queues, queues)
+
+
+CODE = "lock_held_by_gone_member"
+RULE = Rule(
+    code=CODE,
+    title="locks of a gone member",
+    hold_ms=HOLD_MS,
+    sentences={
+        "crashed": Plural(
+            "count",
+            "{queues} is locked by {who}, which crashed: free in {left_ms}.",
+            "{queues} are locked by {who}, which crashed: free in {left_ms}.",
+        ),
+        "stopped": Plural(
+            "count",
+            "{queues} is locked by {who}, which stopped without a release: free in {left_ms}.",
+            "{queues} are locked by {who}, which stopped without a release: free in {left_ms}.",
+        ),
+        "earlier": Plural(
+            "count",
+            "{queues} is locked by an earlier process of {who}: free in {left_ms}.",
+            "{queues} are locked by an earlier process of {who}: free in {left_ms}.",
+        ),
+        "lost": Plural(
+            "count",
+            "{queues} is locked by {who}, which does not own it any more: free in {left_ms}.",
+            "{queues} are locked by {who}, which does not own them any more: free in {left_ms}.",
+        ),
+        "waits": Plural("queues", "{who} waits for it.", "{who} waits for them."),
+        "wait": "{members} members wait for them.",
+    },
+    find=find,
+    healthy="Every lock is held by the owner of its queue",
+    checks=checks,
+    because_of=("member_gone_not_expelled", "member_hung", "broker_down"),
+    lab="orderly-lock",
+)

@@ -1,0 +1,68 @@
+"""A topic that refuses reads or writes by its permission.
+
+Brokers refuse the request with NO_PERMISSION, and name servers leave the topic out of routes for it
+(`PermName`, spec broker-behaviour 2 and 3.1).
+"""
+
+from collections.abc import Iterator
+
+from sandbox.findings.finding import TOPIC, WARNING, Checked, Finding, Remedy, Subject, say
+from sandbox.findings.rule import Rule
+from sandbox.findings.view import ClusterView
+from sandbox.kernel.sentences import Plural
+from sandbox.queries.rows.snapshot import TopicRow
+
+HOLD_MS = 2_000
+READ, WRITE = 4, 2
+
+
+def find(view: ClusterView) -> Iterator[Finding]:
+    for row in view.topics.values():
+        if row["kind"] == "normal" and row["permission"] & (READ | WRITE) != READ | WRITE:
+            yield _finding(view, row)
+
+
+def _finding(view: ClusterView, row: TopicRow) -> Finding:
+    topic, permission = row["topic"], row["permission"]
+    groups = [group.name for group in view.groups.values() if group.online() and topic in group.topics]
+    producers = sum(1 for each in view.producers if each["topic"] == topic and each["state"] == "running")
+    says = []
+    if not permission & READ:
+        says += [say("reads", topic=topic, permission=permission)]
+        says += [say("groups", groups=len(groups))] if groups else []
+    if not permission & WRITE:
+        says += [say("writes", topic=topic, permission=permission)]
+        says += [say("producers", producers=producers)] if producers else []
+    remedy = Remedy("permit", "ChangeTopic", {"topic": topic, "permission": permission | READ | WRITE})
+    return Finding(
+        CODE,
+        WARNING,
+        Subject(TOPIC, topic, "", topic),
+        tuple(says),
+        touches=frozenset({f"topic {topic}", *(f"group {group}" for group in groups)}),
+        remedy=None if view.attached else remedy,
+    )
+
+
+def checks(view: ClusterView) -> Checked:
+    topics = sum(1 for row in view.topics.values() if row["kind"] == "normal")
+    return Checked(topics, topics)
+
+
+CODE = "permission"
+RULE = Rule(
+    code=CODE,
+    title="requests refused",
+    hold_ms=HOLD_MS,
+    sentences={
+        "reads": "{topic} refuses reads (permission {permission}).",
+        "writes": "{topic} refuses writes (permission {permission}).",
+        "groups": Plural("groups", "1 group reads it.", "{groups} groups read it."),
+        "producers": Plural("producers", "1 producer sends to it.", "{producers} producers send to it."),
+        "permit": "Permit both…",
+    },
+    find=find,
+    healthy="Every topic permits reads and writes",
+    checks=checks,
+    lab="write-and-read-counts",
+)

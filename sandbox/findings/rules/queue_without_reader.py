@@ -1,0 +1,153 @@
+"""Queues that no member of a group reads, although its members run.
+
+Members read what their strategy assigns to them, of the queues below the topic's read count and with its read
+permission (`RebalanceImpl.rebalanceByTopic`, `TopicPublishInfo`, spec client-behaviour 5.1).
+"""
+
+from collections.abc import Iterator
+
+from sandbox.findings import marks
+from sandbox.findings.finding import ERROR, TOPIC, Checked, Finding, Remedy, Subject, say
+from sandbox.findings.name_lists import listed
+from sandbox.findings.rule import Rule
+from sandbox.findings.sampling import owner_key
+from sandbox.findings.view import ClusterView, GroupNow, QueueAt
+from sandbox.kernel.sentences import Plural
+from sandbox.queries.rows.lag import row_lag
+from sandbox.queries.rows.snapshot import TopicRow
+
+HOLD_MS = 25_000  # a rebalance takes up to 20 s
+ROUTE_MS = 60_000  # a new queue comes with the route, 30 s, and the rebalance after it, 20 s
+READ = 4
+
+
+def find(view: ClusterView) -> Iterator[Finding]:
+    for topic in view.topics.values():
+        if topic["kind"] == "normal" and topic["write_queues"] > topic["read_queues"] and topic["permission"] & READ:
+            yield from _beyond_read_count(view, topic)
+    for group in view.groups.values():
+        if group.clustering and any(row["state"] == "running" for row in group.online().values()):
+            for name in group.topics:
+                if group.readers(name):
+                    yield from _unreadable(view, group, name)
+                    yield from _unread(view, group, name)
+
+
+def _beyond_read_count(view: ClusterView, topic: TopicRow) -> Iterator[Finding]:
+    name, read, write = topic["topic"], topic["read_queues"], topic["write_queues"]
+    hidden = [row for row in topic["queues"] if row["queue_id"] >= read]
+    messages = sum(int(row["max"] or 0) - int(row["min"] or 0) for row in hidden)
+    groups = [group.name for group in view.groups.values() if name in group.topics]
+    if messages > 0 and groups:
+        yield Finding(
+            CODE,
+            ERROR,
+            Subject(TOPIC, name, "", name),
+            (
+                say("counts", topic=name, write=write, read=read),
+                say("hidden", messages=messages),
+                say("unreadable_queues", queues=len(hidden)),
+            ),
+            touches=frozenset({f"topic {name}", *(f"group {group}" for group in groups)}),
+            remedy=None if view.attached else Remedy("grow", "ChangeTopic", {"topic": name, "read_queues": write}),
+        )
+
+
+def _unreadable(view: ClusterView, group: GroupNow, topic: str) -> Iterator[Finding]:
+    row = view.topics.get(topic)
+    if row is not None and not row["permission"] & READ:
+        remedy = Remedy("permit", "ChangeTopic", {"topic": topic, "permission": row["permission"] | READ})
+        yield Finding(
+            CODE,
+            ERROR,
+            Subject(TOPIC, topic, group.name, topic),
+            (say("permission", group=group.name, topic=topic),),
+            touches=frozenset({f"topic {topic}", f"group {group.name}"}),
+            remedy=None if view.attached else remedy,
+        )
+
+
+def _unread(view: ClusterView, group: GroupNow, topic: str) -> Iterator[Finding]:
+    rows = [QueueAt(topic, name, row) for name, row in group.topics[topic].items()]
+    unowned = [queue for queue in rows if queue.row["owner"] is None and queue.row["down"] is None]
+    unassigned = [queue for queue in unowned if queue.row["assigned"] is None]
+    idle = [queue for queue in unowned if queue not in unassigned and _is_idle(view, group, queue)]
+    says = []
+    for sentence, queues in (("unassigned", unassigned), ("unread", idle)):
+        if queues:
+            names = listed([queue.name for queue in queues])
+            says.append(say(sentence, topic=topic, group=group.name, count=len(queues), queues=len(rows), names=names))
+    waiting = sum(max(0, row_lag(queue.row) or 0) for queue in (*unassigned, *idle))
+    if says:
+        yield Finding(
+            CODE,
+            ERROR,
+            Subject(TOPIC, topic, group.name, topic),
+            (*says, *([say("waiting", waiting=waiting)] if waiting else [])),
+            marks=tuple(marks.queue(topic, queue.name) for queue in (*unassigned, *idle)),
+            touches=frozenset(
+                {
+                    f"group {group.name}",
+                    *(f"queue {topic}/{queue.name}" for queue in (*unassigned, *idle)),
+                    *(f"member {queue.row['assigned']}" for queue in idle),
+                }
+            ),
+        )
+
+
+def _is_idle(view: ClusterView, group: GroupNow, queue: QueueAt) -> bool:
+    """Return True if the queue will have had no owner for `ROUTE_MS` once the finding opens."""
+    since_ms = view.history.unchanged_since_ms(owner_key(group.name, queue))
+    return since_ms is not None and view.at_ms - since_ms >= ROUTE_MS - HOLD_MS
+
+
+def checks(view: ClusterView) -> Checked:
+    """Count the queues of clustering groups with members; of a master that is down, the owner is not known."""
+    queues = [queue for group, queue in view.group_queues() if group.clustering and group.online()]
+    return Checked(sum(queue.row["down"] is None for queue in queues), len(queues))
+
+
+CODE = "queue_without_reader"
+RULE = Rule(
+    code=CODE,
+    title="queues without a reader",
+    hold_ms=HOLD_MS,
+    sentences={
+        "unassigned": Plural(
+            "count",
+            "1 of {queues} queues of {topic} is assigned to no member of {group}: {names}.",
+            "{count} of {queues} queues of {topic} are assigned to no member of {group}: {names}.",
+        ),
+        "unread": Plural(
+            "count",
+            "1 of {queues} queues of {topic} is assigned to a member that does not read it: {names}.",
+            "{count} of {queues} queues of {topic} are assigned to members that do not read them: {names}.",
+        ),
+        "waiting": Plural("waiting", "1 message waits in them.", "{waiting} messages wait in them."),
+        "counts": "{topic} has {write} write queues and {read} read queues.",
+        "hidden": Plural(
+            "messages", "1 message is stored beyond the read queues.", "{messages} messages are beyond the read queues."
+        ),
+        "unreadable_queues": Plural(
+            "queues", "No member may read the other queue.", "No member may read the other {queues} queues."
+        ),
+        "permission": "{group} cannot read {topic}: its read permission is off.",
+        "grow": "Raise the read count…",
+        "permit": "Permit reading…",
+    },
+    find=find,
+    healthy="Every readable queue has a reader",
+    checks=checks,
+    because_of=(
+        "same_client_id",
+        "member_gone_not_expelled",
+        "lock_held_by_gone_member",
+        "member_hung",
+        "subscriptions_differ",
+        "permission",
+        "broker_down",
+        "rebalance_storm",
+        "uneven_assignment",
+    ),
+    lab="write-and-read-counts",
+)

@@ -1,0 +1,72 @@
+"""Connections that share one client id: each takes the share of its id's first entry in the member list.
+
+RocketMQ lists members by connection (`ConsumerGroupInfo.getAllClientId`), so the list names the id twice, and no member
+takes the shares of its further entries.
+"""
+
+from collections.abc import Iterator
+
+from sandbox.findings import marks
+from sandbox.findings.finding import ERROR, MEMBER, Checked, Finding, Remedy, Subject, say
+from sandbox.findings.rule import Rule
+from sandbox.findings.view import ClusterView, GroupNow
+from sandbox.kernel.sentences import Plural
+
+HOLD_MS = 10_000  # a process that restarts with its id is listed twice until its old connection closes
+
+
+def find(view: ClusterView) -> Iterator[Finding]:
+    for group in view.groups.values():
+        for client_id in group.shared_ids if group.clustering else ():
+            yield _finding(group, client_id)
+
+
+def _finding(group: GroupNow, client_id: str) -> Finding:
+    keys = [key for key in group.members if key == client_id or key.startswith(f"{client_id} ")]
+    connections = max((group.members[key]["same_id"] for key in keys), default=2)
+    unread = [queue for queue in group.queues() if queue.row["owner"] is None and queue.row["assigned"] is None]
+    copy = group.members[keys[-1]]["actor"] if keys else None
+    return Finding(
+        CODE,
+        ERROR,
+        Subject(MEMBER, client_id, group.name),
+        (
+            say("shared", connections=connections, client_id=client_id),
+            *([say("unread", queues=len(unread))] if unread else []),
+        ),
+        marks=(
+            *(marks.member(key) for key in keys),
+            *(marks.queue(queue.topic, queue.name) for queue in unread),
+        ),
+        touches=frozenset(
+            {
+                f"group {group.name}",
+                *(f"member {key}" for key in (client_id, *keys)),
+                *(f"queue {queue.topic}/{queue.name}" for queue in unread),
+            }
+        ),
+        remedy=None if copy is None else Remedy("stop", "StopActor", {"actor": copy}),
+    )
+
+
+def checks(view: ClusterView) -> Checked:
+    members = sum(len(group.online()) for group in view.groups.values() if group.clustering)
+    return Checked(members, members)
+
+
+CODE = "same_client_id"
+RULE = Rule(
+    code=CODE,
+    title="members share a client id",
+    hold_ms=HOLD_MS,
+    sentences={
+        "shared": "{connections} connections share the client id {client_id}: each takes the same queues.",
+        "unread": Plural("queues", "1 queue is read by no member.", "{queues} queues are read by no member."),
+        "stop": "Stop the copy…",
+    },
+    find=find,
+    healthy="Every member has its own client id",
+    checks=checks,
+    lab="members-and-queues",
+    incident="one-client-id-twice",
+)

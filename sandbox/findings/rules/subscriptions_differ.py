@@ -1,0 +1,109 @@
+"""Members of one group that request different things, so that messages are lost for the group.
+
+A broker keeps one subscription for a group, that of the newest heartbeat (`ConsumerGroupInfo.updateSubscription`, spec
+client-behaviour 10).  It leaves out what does not match; a member drops what its own expression does not match.
+"""
+
+from collections.abc import Iterator
+
+from sandbox.findings import marks
+from sandbox.findings.finding import ERROR, GROUP, Checked, Finding, Said, Subject, say
+from sandbox.findings.member_requests import STRATEGY, requests_of
+from sandbox.findings.rule import Rule
+from sandbox.findings.sampling import agreed_key, left_out
+from sandbox.findings.view import ClusterView, GroupNow
+from sandbox.kernel.sentences import Plural
+
+HOLD_MS = 10_000
+
+
+def find(view: ClusterView) -> Iterator[Finding]:
+    for group in view.groups.values():
+        says = [sentence for setting in _differing(group) for sentence in requests_of(group, setting)]
+        if says:
+            yield _finding(view, group, says)
+
+
+def _differing(group: GroupNow) -> list[str]:
+    running = [name for key, name in (group.strategies or {}).items() if key in group.online()]
+    return [*group.members_differ, *([STRATEGY] if group.clustering and len(set(running)) > 1 else [])]
+
+
+def _finding(view: ClusterView, group: GroupNow, says: list[Said]) -> Finding:
+    members = group.online()
+    dropped, passed_over = left_out(group)
+    before = view.history.value(agreed_key(group.name))
+    if isinstance(before, tuple):
+        dropped, passed_over = max(0, dropped - before[0]), max(0, passed_over - before[1])
+    return Finding(
+        CODE,
+        ERROR,
+        Subject(GROUP, group.name, group.name),
+        (
+            *says,
+            *([say("dropped", dropped=dropped)] if dropped else []),
+            *([say("passed_over", passed_over=passed_over)] if passed_over else []),
+        ),
+        marks=tuple(marks.member(key) for key in members),
+        touches=frozenset({f"group {group.name}", *(f"member {key}" for key in members)}),
+    )
+
+
+def checks(view: ClusterView) -> Checked:
+    members = [row for group in view.groups.values() for row in group.online().values()]
+    return Checked(sum(row["subscriptions"] is not None for row in members), len(members))
+
+
+CODE = "subscriptions_differ"
+RULE = Rule(
+    code=CODE,
+    title="members request different things",
+    hold_ms=HOLD_MS,
+    sentences={
+        "expression": "{who} subscribes to {topic} with {request}.",
+        "expression_more": Plural(
+            "more",
+            "{who} and 1 more member subscribe to {topic} with {request}.",
+            "{who} and {more} more members subscribe to {topic} with {request}.",
+        ),
+        "topics": "{who} subscribes to {request}.",
+        "topics_more": Plural(
+            "more",
+            "{who} and 1 more member subscribe to {request}.",
+            "{who} and {more} more members subscribe to {request}.",
+        ),
+        "model": "The model of {who} is {request}.",
+        "model_more": Plural(
+            "more",
+            "The model of {who} and 1 more member is {request}.",
+            "The model of {who} and {more} more members is {request}.",
+        ),
+        "listener": "The listener of {who} is {request}.",
+        "listener_more": Plural(
+            "more",
+            "The listener of {who} and 1 more member is {request}.",
+            "The listener of {who} and {more} more members is {request}.",
+        ),
+        "strategy": "{who} assigns queues by {request}.",
+        "strategy_more": Plural(
+            "more",
+            "{who} and 1 more member assign queues by {request}.",
+            "{who} and {more} more members assign queues by {request}.",
+        ),
+        "dropped": Plural(
+            "dropped",
+            "Since they differ, members dropped 1 message.",
+            "Since they differ, members dropped {dropped} messages.",
+        ),
+        "passed_over": Plural(
+            "passed_over",
+            "Since they differ, brokers left out 1 message.",
+            "Since they differ, brokers left out {passed_over} messages.",
+        ),
+    },
+    find=find,
+    healthy="The members of each group request the same",
+    checks=checks,
+    lab="two-subscriptions",
+    incident="lost-subscription",
+)
