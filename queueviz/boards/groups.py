@@ -10,7 +10,7 @@ from django.utils.translation import pgettext_lazy
 
 from queueviz.boards.board import live_config, now_of
 from queueviz.boards.down_queue_texts import known_text
-from queueviz.boards.group_texts import GROUP, state_text
+from queueviz.boards.group_texts import GROUP, LOOK_OF, state_text
 from queueviz.boards.js_texts import texts
 from queueviz.boards.member_words import differ_text, group_words
 from queueviz.boards.page import BoardPage, Context, Place, Readings, data_of
@@ -51,7 +51,21 @@ def lines(rows: Mapping[str, GroupState], root: str, now_ms: int) -> list[GroupL
 
 
 def worst_first(rows: Mapping[str, GroupState]) -> list[str]:
-    return sorted(rows, key=lambda name: (WORST_FIRST.index(rows[name]["state"]), -int(rows[name]["lag"] or 0), name))
+    """Return the names: errors, warnings, then the others by their state."""
+
+    def order(name: str) -> tuple[int, int, int, str]:
+        row = rows[name]
+        finding = row.get("finding")
+        rank = len(LOOK_OF) if finding is None else list(LOOK_OF).index(finding["severity"])
+        return rank, WORST_FIRST.index(row["state"]), -int(row["lag"] or 0), name
+
+    return sorted(rows, key=order)
+
+
+def look_of(row: GroupState) -> str:
+    """Return the state whose colour and sign the row has."""
+    finding = row.get("finding")
+    return row["state"] if finding is None else LOOK_OF[finding["severity"]]
 
 
 def _line(name: str, row: GroupState, root: str, now_ms: int) -> GroupLine:
@@ -62,7 +76,7 @@ def _line(name: str, row: GroupState, root: str, now_ms: int) -> GroupLine:
     return GroupLine(
         name,
         f"{root}?{urlencode(where)}",
-        row["state"],
+        look_of(row),
         state_text(row),
         ", ".join(row["topics"]),
         differ_text(row),

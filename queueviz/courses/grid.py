@@ -9,6 +9,7 @@ from django.utils import timezone
 from queueviz.courses.models import Course, Submission
 from queueviz.courses.outliers import Difference, differences
 from queueviz.slugs import root_of
+from sandbox.queries.rows.findings import FindingMark
 from sandbox.queries.rows.tile import TileRow
 
 IDLE_AFTER_S = 120.0
@@ -54,6 +55,7 @@ class GridRow(TypedDict):
     frozen: bool
     acts: str | None
     differs: Difference | None
+    finding: FindingMark | None
 
 
 def students_of(course: Course) -> list[Student]:
@@ -132,6 +134,7 @@ class Grid:
             "frozen": bool(tile and tile["frozen"]),
             "acts": tile["acts"] if tile else None,
             "differs": differs,
+            "finding": tile.get("finding") if tile and shown else None,
         }
 
     def _state(self, student: Student, tile: TileRow | None, now: datetime) -> tuple[str, datetime | None]:

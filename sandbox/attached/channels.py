@@ -36,7 +36,8 @@ def read_channel(cluster: "AttachedCluster", kind: str, rest: list[str]) -> Mapp
             return read_rebalance(GroupSeen(picture, group))
         case "groups", []:
             watch.look_at_all()
-            return read_groups(picture, picture.limited_groups(cluster.limits.groups), cluster.clock.now_ms())
+            states = read_groups(picture, picture.limited_groups(cluster.limits.groups), cluster.clock.now_ms())
+            return cluster.findings.marked(states)
         case "findings", []:
             watch.look_at_all()
             return cluster.findings.read()

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from sandbox.findings.english import text_of
-from sandbox.findings.finding import MEMBER, Finding, Remedy, Said, Subject
+from sandbox.findings.finding import INFO, MEMBER, Finding, Remedy, Said, Subject
 from sandbox.findings.rule import Rule
 from sandbox.findings.tracker import Key, Tracker
 from sandbox.findings.view import ClusterView
-from sandbox.queries.rows.findings import FindingRow, Findings, RemedyRow, SentenceRow
+from sandbox.queries.rows.findings import FindingMark, FindingRow, Findings, RemedyRow, SentenceRow
 
 
 def rows_of(tracker: Tracker, view: ClusterView | None, rules: Sequence[Rule]) -> Findings:
@@ -28,6 +28,22 @@ def rows_of(tracker: Tracker, view: ClusterView | None, rules: Sequence[Rule]) -
         "topics": sum(row["kind"] == "normal" for row in view.topics.values()),
         "brokers": len({row["broker"] for row in view.brokers.values()}),
     }
+
+
+def mark_of(tracker: Tracker, view: ClusterView | None, group: str | None = None) -> FindingMark | None:
+    """Return the worst error or warning that no other explains: of a group, or of the whole cluster."""
+    for each in tracker.open:
+        finding = each.finding
+        if finding.severity == INFO or each.because_of is not None:
+            continue
+        if group is None or f"group {group}" in finding.touches:
+            labels = {} if view is None else view.labels
+            return {
+                "code": finding.code,
+                "severity": finding.severity,
+                "subject": name_of(finding.subject, labels),
+            }
+    return None
 
 
 def key_of(key: Key) -> str:

@@ -2,12 +2,13 @@
 
 from sandbox.findings.all_rules import RULES
 from sandbox.findings.finding import Finding
-from sandbox.findings.reading import name_of, rows_of
+from sandbox.findings.reading import mark_of, name_of, rows_of
 from sandbox.findings.tracker import Tracker
 from sandbox.findings.view import ClusterView
 from sandbox.journal.events import FindingClosed, FindingOpened
 from sandbox.journal.journal import Journal
-from sandbox.queries.rows.findings import Findings
+from sandbox.queries.rows.findings import FindingMark, Findings
+from sandbox.queries.rows.group_states import Groups
 
 
 class FindingWatch:
@@ -47,6 +48,14 @@ class FindingWatch:
 
     def read(self) -> Findings:
         return rows_of(self.tracker, self.view, RULES)
+
+    def mark(self, group: str | None = None) -> FindingMark | None:
+        """Return the worst finding of a group, or of the cluster, for a list."""
+        return mark_of(self.tracker, self.view, group)
+
+    def marked(self, groups: Groups) -> Groups:
+        """Return the states of groups with their worst findings."""
+        return {"groups": {name: {**row, "finding": self.mark(name)} for name, row in groups["groups"].items()}}
 
     def _closed(self, finding: Finding, lasted_ms: int, how: str) -> None:
         subject = finding.subject

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 from sandbox.cluster import record as records
 from sandbox.cluster.actors.actors import start_or_refuse
@@ -26,7 +27,9 @@ from sandbox.kernel.engine_version import ENGINE
 from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.questions import answer
 from sandbox.queries.recent_lag import RecentLag
+from sandbox.queries.rows.group_states import Groups
 from sandbox.queries.rows.snapshot import Snapshot
+from sandbox.queries.rows.tile import Tile
 from sandbox.queries.snapshot.channels import read_channel, reading_of
 from sandbox.queries.snapshot.whole_sandbox import draw_snapshot
 from sandbox.queries.snapshot_cache import SnapshotCache
@@ -222,7 +225,14 @@ class Sandbox:
         """Return the data of one of its live channels (catalogue 10).  Raises ChannelUnknown."""
         if kind == "findings":
             return reading_of(self.cluster, self.findings.read())
-        return read_channel(self.cluster, kind, rest)
+        reading = read_channel(self.cluster, kind, rest)
+        watch = self.findings.watch
+        if kind == "groups":
+            return reading._replace(data=watch.marked(cast(Groups, reading.data)))
+        if kind == "tile":
+            tile = cast(Tile, reading.data)["tile"]
+            return reading._replace(data={"tile": {**tile, "finding": watch.mark()}})
+        return reading
 
     def _draw_keyframe(self) -> Snapshot:
         """Return the snapshot of a keyframe; in a repeatable run without values that depend on machine or viewers.

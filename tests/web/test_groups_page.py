@@ -32,6 +32,7 @@ def group(state: str = "ok", **more: Any) -> dict[str, Any]:
         "consumed_per_s": 5.0,
         "delivered_per_s": 5.0,
         "differs": False,
+        "finding": None,
         **more,
     }
 
@@ -69,6 +70,18 @@ def test_the_worst_group_stands_first_and_leads_to_its_board(visitor: Client, po
     assert "late" in found["billing"]
 
 
+def test_a_group_with_a_finding_is_named_by_it_and_comes_before_the_others(
+    visitor: Client, port: FakePort, mine: str
+) -> None:
+    slow = {"code": "consumers_too_slow", "severity": "warning", "subject": "mails"}
+    hung = {"code": "member_hung", "severity": "error", "subject": "A"}
+    put(port, mine, audit=group("behind"), mails=group(finding=slow), orders=group(finding=hung))
+    found = rows(visitor.get(f"/s/{mine}/groups/").content.decode())
+    assert list(found) == ["orders", "mails", "audit"]
+    assert [words(found[name])[0] for name in found] == ["no heartbeat", "members too slow", "Behind"]
+    assert 'class="g-behind' in found["orders"]
+
+
 def test_what_is_not_known_is_not_nought(visitor: Client, port: FakePort, mine: str) -> None:
     put(
         port,
@@ -85,7 +98,7 @@ def test_a_group_of_which_a_part_is_unknown_is_not_green(visitor: Client, port: 
     put(port, mine, audit=group(), mails=group("ok_partly", queues_known=4), rest=group("quiet_partly", queues_known=0))
     found = rows(visitor.get(f"/s/{mine}/groups/").content.decode())
     assert list(found) == ["mails", "rest", "audit"], "before what is well"
-    assert words(found["mails"])[0] == "Keeps up on known queues: 4 of 8"
+    assert words(found["mails"])[0] == "Healthy on known queues: 4 of 8"
     assert words(found["rest"])[0] == "Nothing to do on known queues: 0 of 8"
     assert words(found["mails"])[6] == "–", "how long the oldest has waited is not known"
     assert "g-ok " not in found["mails"].replace('"', " ")

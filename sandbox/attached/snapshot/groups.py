@@ -107,6 +107,7 @@ def _row(view: GroupSeen, now_ms: int) -> GroupState:
         "consumed_per_s": flow.consumed,
         "delivered_per_s": flow.delivered,
         "differs": flow.differs,
+        "finding": None,
     }
 
 

@@ -3,6 +3,14 @@
 from typing import TypedDict
 
 
+class FindingMark(TypedDict):
+    """The worst finding of a group or a sandbox, for a list: its code and subject."""
+
+    code: str
+    severity: str
+    subject: str
+
+
 class SentenceRow(TypedDict):
     """A sentence by its name among those of its code, with its values; `who` is a member's label."""
 

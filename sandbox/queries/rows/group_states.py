@@ -3,6 +3,7 @@
 from typing import TypedDict
 
 from sandbox.queries.rows.board import KnownQueues
+from sandbox.queries.rows.findings import FindingMark
 from sandbox.queries.rows.member_words import NamedWords
 
 
@@ -23,6 +24,7 @@ class GroupState(KnownQueues):
     members_differ: list[str]  # settings in which its members differ (`rows.member_words`)
     member_words: list[NamedWords]  # settings of each member if they differ; else empty
     differs: bool  # more is handed out than consumed
+    finding: FindingMark | None  # the worst error or warning about it that nothing else explains
 
 
 class Groups(TypedDict):

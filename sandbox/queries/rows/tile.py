@@ -1,6 +1,8 @@
 """Rows of a tile in a course's grid: a sandbox in few values, because sixty tiles are read twice a second."""
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
+
+from sandbox.queries.rows.findings import FindingMark
 
 
 class TileRow(TypedDict):
@@ -27,6 +29,7 @@ class TileRow(TypedDict):
     group: str | None  # of the lab; with `topic`, its board
     topic: str | None
     strips: list[str]
+    finding: NotRequired[FindingMark | None]  # the worst one; None: none is known
 
 
 class Tile(TypedDict):

@@ -84,6 +84,7 @@ def _row(cluster: Cluster, view: GroupView) -> GroupState:
         "consumed_per_s": None if flow.consumed is None else whole(flow.consumed),
         "delivered_per_s": None if flow.delivered is None else whole(flow.delivered),
         "differs": flow.differs,
+        "finding": None,
     }
 
 

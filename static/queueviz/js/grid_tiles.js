@@ -1,7 +1,7 @@
 /* Tiles of a course's grid: kept in place, written only where something changed. Tiles move only on request. */
 import { $$, attr, el, svg, text } from "./dom.js";
 import { duration } from "./format.js";
-import { t } from "./words.js";
+import { t, valueWord } from "./words.js";
 
 export const NEED = ["stuck", "asking", "cut", "idle", "waiting", "working", "done"];
 const AGE_MS = 10_000; // ages go on in these steps: a class of sixty that counts seconds cannot be read
@@ -27,6 +27,9 @@ export const stateWords = (row, now_ms) => {
   const state = t(`grid.${row.state}`), age = row.since_ms === null ? 0 : Math.floor((now_ms - row.since_ms) / AGE_MS) * AGE_MS;
   return age > 0 ? t("grid.since", { state, age: duration(age) }) : state;
 };
+
+/** What is wrong in the sandbox, in a few words; empty where nothing is known. */
+export const findingWords = (row) => (row.finding ? `${row.finding.subject}: ${valueWord(row.finding.code)}` : "");
 
 export const differsWhy = (differs) => t("grid.differs_why", { ...differs, state: t(`state.${differs.state}`), usual: t(`state.${differs.usual}`) });
 
@@ -104,10 +107,19 @@ export class Tiles {
     drawStrips(drawn, row.strips);
     const words = stateWords(row, now_ms);
     text(node.querySelector(".word"), row.acts ? t("grid.acts", { who: row.acts }) : row.frozen ? `${words} · ${t("grid.frozen")}` : words);
+    this.#finding(node, row);
     this.#chip(node, row.differs);
     const where = row.lab ? t("grid.step", { lab: row.lab, step: row.step, steps: row.steps }) : "", lag = behind(row);
-    attr(node, "aria-label", [name, words, where, row.strips.length && lag !== null ? t("grid.strips", { n: row.strips.length, lag }) : "", row.differs ? differsWhy(row.differs) : ""].filter(Boolean).join(", "));
+    attr(node, "aria-label", [name, words, findingWords(row), where, row.strips.length && lag !== null ? t("grid.strips", { n: row.strips.length, lag }) : "", row.differs ? differsWhy(row.differs) : ""].filter(Boolean).join(", "));
     node.hidden = Boolean(shown && shown !== row.state);
+  }
+
+  #finding(node, row) {
+    const words = findingWords(row), line = node.querySelector(".finding");
+    if (!words) return line?.remove();
+    const shown = line ?? node.insertBefore(el("p", { class: "finding" }), node.querySelector(".word").nextSibling);
+    attr(shown, "data-severity", row.finding.severity);
+    text(shown, words);
   }
 
   #chip(node, differs) {

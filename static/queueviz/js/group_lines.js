@@ -2,7 +2,7 @@
 import { knownText } from "./down.js";
 import { duration, number, rate } from "./format.js";
 import { differText, groupWords } from "./member_words.js";
-import { t } from "./words.js";
+import { t, valueWord } from "./words.js";
 
 export const AGE_LIMIT_MS = 15000;
 const WORST_FIRST = ["behind", "nobody", "retrying", "differs", "mixed", "unknown", "ok_partly", "quiet_partly", "ok", "quiet"];
@@ -19,7 +19,13 @@ export function oldest(row, now) {
   return row.oldest_since_ms ? duration(age) : `≤\u2009${duration(age)}`;
 }
 
-const stateWord = (row) => t(`group.${row.state}`, { n: number(row.queues_known), all: number(row.queues_all) });
+const LOOKS = { error: "behind", warning: "retrying" }; // the colours of a finding are those of a state
+const rankOf = (row) => (row.finding ? Object.keys(LOOKS).indexOf(row.finding.severity) : 2);
+
+/** The state whose colour and sign a row has. */
+export const lookOf = (row) => (row.finding ? LOOKS[row.finding.severity] : row.state);
+
+const stateWord = (row) => (row.finding ? valueWord(row.finding.code) : t(`group.${row.state}`, { n: number(row.queues_known), all: number(row.queues_all) }));
 
 /** The texts of a row, by the name of the cell. */
 export function cells(row, now) {
@@ -40,7 +46,7 @@ const largest = (field) => ([, a], [, b]) => num(b[field]) - num(a[field]);
 const byName = ([a], [b]) => (a < b ? -1 : a > b ? 1 : 0);
 const earliest = ([, a], [, b]) => (a.oldest_since_ms ?? a.oldest_after_ms ?? Infinity) - (b.oldest_since_ms ?? b.oldest_after_ms ?? Infinity) || 0;
 const ORDERS = {
-  worst: ([, a], [, b]) => WORST_FIRST.indexOf(a.state) - WORST_FIRST.indexOf(b.state) || num(b.lag) - num(a.lag),
+  worst: ([, a], [, b]) => rankOf(a) - rankOf(b) || WORST_FIRST.indexOf(a.state) - WORST_FIRST.indexOf(b.state) || num(b.lag) - num(a.lag),
   name: byName, lag: largest("lag"), retrying: largest("retrying"), oldest: earliest, members: ([, a], [, b]) => num(a.members) - num(b.members),
   consumed: largest("consumed_per_s"), delivered: largest("delivered_per_s"),
 };

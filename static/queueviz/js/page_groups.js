@@ -2,7 +2,7 @@
    at them or has the focus there. */
 import { say } from "./announce.js";
 import { $, $$, attr, cls, hide, oneOf, text } from "./dom.js";
-import { cells, inOrderOf, isLate, matches } from "./group_lines.js";
+import { cells, inOrderOf, isLate, lookOf, matches } from "./group_lines.js";
 import { show, startShell } from "./shell.js";
 import { t } from "./words.js";
 
@@ -39,7 +39,7 @@ function write(now) {
     const row = groups[name];
     if (!row) continue;
     for (const [cell, value] of Object.entries(cells(row, now))) text((node._cells ??= {})[cell] ??= $(`[data-c=${cell}]`, node), value);
-    oneOf(node, "g-", `g-${row.state}`);
+    oneOf(node, "g-", `g-${lookOf(row)}`);
     cls(node, "late", isLate(row, now));
     attr($("a", node), "href", `${config.root}?${new URLSearchParams({ group: name, ...(row.topic ? { topic: row.topic } : {}) })}`);
   }
