@@ -78,7 +78,7 @@ def all_of(place: Place, readings: Readings) -> FindingsView:
     data = data_of(readings, channel(place), Findings)
     if data is None or data["at_ms"] is None:
         data = {"at_ms": None, "findings": [], "checks": [], "groups": 0, "topics": 0, "brokers": 0}
-    checks = [_check(row) for row in data["checks"]]
+    checks = [_check(row) for row in data["checks"] if row["all"]]  # of nothing there is no check
     severities = [row["severity"] for row in data["findings"]]
     return {
         "at_ms": data["at_ms"],
@@ -135,7 +135,7 @@ def _view(row: FindingRow, queue_names: dict[str, str], consequences: tuple[Find
         board=_board(row),
         remedy=None if row["remedy"] is None else _remedy(row, row["remedy"], queue_names),
         lab=row["lab"] if lab is not None else "",
-        lab_title=str(lab.title) if lab is not None else "",
+        lab_title=str(_(lab.title)) if lab is not None else "",
         incident=row["incident"] if incident is not None else "",
         incident_title=str(_(incident.title)) if incident is not None else "",
         event=row["event"],

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from django.utils.translation import gettext_lazy as _
 
-from queueviz.boards.board import live_config
+from queueviz.boards.board import live_config, now_of
 from queueviz.boards.finding_views import all_of, channel, line_of
+from queueviz.boards.groups import channel as group_channel
+from queueviz.boards.groups import lines
 from queueviz.boards.js_texts import texts
-from queueviz.boards.page import BoardPage, Context, Part, Place, Readings
+from queueviz.boards.page import BoardPage, Context, Part, Place, Readings, data_of
+from queueviz.slugs import root_of
+from sandbox.queries.rows.group_states import Groups
 
 
 def _page(place: Place, readings: Readings) -> Context:
+    groups = data_of(readings, group_channel(place), Groups)
+    now_ms = now_of(place, readings, group_channel(place))
     return {
         "all_findings": all_of(place, readings),
+        "lines": lines(groups["groups"], root_of(place.slug), now_ms) if groups else [],
         "live": live_config(place, readings, {}, tab="findings"),
         "texts": texts(),
     }
@@ -34,6 +41,6 @@ FINDINGS = BoardPage(
     template="queueviz/boards/findings.html",
     twin="queueviz/partials/findings.html",
     attached=True,
-    channels=lambda place: [channel(place)],
+    channels=lambda place: [channel(place), group_channel(place)],
     context=_page,
 )

@@ -73,9 +73,9 @@ TEXTS: CountedTexts = {
     "state.removed": _("Removed"),
     "state.unknown": _("Unknown"),
     "card.hung": _(
-        "No heartbeat for **{age}**. The broker drops this member in **{left}**; only then are {queues} reassigned."
+        "Hung for **{age}**. The broker drops this member in **{left}**; only then are {queues} reassigned."
     ),
-    "card.hung_free": _("No heartbeat for **{age}**. The broker drops this member in **{left}**."),
+    "card.hung_free": _("Hung for **{age}**. The broker drops this member in **{left}**."),
     "card.crashed_locks": _(
         "This member crashed **{age}** ago. Its locks on {queues} expire in **{left}**; until then no member "
         "consumes these queues."

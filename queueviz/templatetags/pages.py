@@ -39,8 +39,11 @@ OTHER_ACTIONS = {
 
 @register.simple_tag
 def tabs(attached: object = False) -> tuple[BoardPage, ...]:
-    """Return the views in the navigation; for a real cluster, only those it supports."""
-    return tuple(tab for tab in TABS if not attached or BOARDS[tab.name].attached)
+    """Return the views in the navigation; for a real cluster, only those it supports.
+
+    Groups of a sandbox are few: What is wrong lists them, and leads to their page.
+    """
+    return tuple(tab for tab in TABS if (BOARDS[tab.name].attached if attached else tab.name != "groups"))
 
 
 @register.simple_tag

@@ -32,6 +32,11 @@ def members_key(group: str) -> Hashable:
     return "members", group
 
 
+def again_key(group: str, reason: str) -> Hashable:
+    """Key of the repeated deliveries with this reason."""
+    return "again", group, reason
+
+
 def joined_key(group: str) -> Hashable:
     """Key of the newest time when a process joined."""
     return "joined", group
@@ -84,6 +89,8 @@ def sample(view: ClusterView) -> None:
     for group in view.groups.values():
         add(lag_key(group.name), group.lag)
         add(dead_key(group.name), group.dead_letters)
+        for reason, count in (group.again or {}).items():
+            add(again_key(group.name, reason), count)
         members = tuple(
             sorted((key, row["since_ms"]) for key, row in group.online().items() if row["state"] != "stopping")
         )

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
+from sandbox.cluster.actors.redelivery import CRASH, RESET
 from sandbox.cluster.cluster import Cluster
 from sandbox.findings.history import History
 from sandbox.findings.sampling import sample
@@ -24,6 +25,7 @@ from sandbox.queries.snapshot.whole_sandbox import (
     topic_rows,
 )
 
+REASONS = (CRASH, RESET)  # of repeated deliveries
 LOCK_LIFE_MS = 60_000  # while no master runs
 UNLIMITED = 2**31 - 1  # Integer.MAX_VALUE
 
@@ -90,7 +92,14 @@ def _group(cluster: Cluster, name: str, retried: dict[str, list[RetriedMessage]]
         strategies={
             view.row_of(actor): cluster.actors.strategy_for(actor.settings).name for actor in view.actors if actor.lives
         },
+        again=_again(cluster, name),
     )
+
+
+def _again(cluster: Cluster, group: str) -> dict[str, int] | None:
+    """Return the repeated deliveries by reason; None: the group has no in-process member."""
+    stats = cluster.actors.group_stats.get(group)
+    return None if stats is None else {reason: stats.again_by_cause[reason] for reason in REASONS}
 
 
 def _may_consume(view: GroupView) -> bool:
@@ -104,7 +113,7 @@ def _former(cluster: Cluster, view: GroupView, rows: list[QueueRow]) -> dict[str
     clients = {*view.registered(), *(row["lock"]["holder"] for row in rows if row["lock"] is not None)}
     return {
         client: label
-        for client in clients - view.by_row.keys()
+        for client in sorted(clients - view.by_row.keys())
         if view.is_leftover(client) and (label := cluster.actors.label_of(client)) is not None
     }
 

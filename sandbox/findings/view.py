@@ -78,6 +78,7 @@ class GroupNow:
     former: Mapping[str, str] | None = None
     failing: Mapping[tuple[str, str], FailingMessage] | None = None
     strategies: Mapping[str, str] | None = None
+    again: Mapping[str, int] | None = None  # repeated deliveries since the group began, by reason
 
     @property
     def clustering(self) -> bool:

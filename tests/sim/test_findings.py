@@ -84,3 +84,16 @@ def test_a_broker_without_a_master_explains_the_queues_that_wait(stage: FindingS
     stage.run(20)
     assert stage.codes == ["broker_down"]
     assert stage.opened[0].text.startswith("broker-a has no master (killed).")
+
+
+def test_messages_that_a_crash_repeats_are_counted_with_the_reason(stage: FindingStage) -> None:
+    stage.member("A")
+    stage.member("B")
+    stage.producer(20)
+    stage.run(33)
+    stage.act("CrashActor", actor="A")
+    stage.run(30)
+    [text] = [line.text for line in stage.opened if line.code == "delivered_again"]
+    assert text.endswith("A member crashed after it finished them and before it committed their offsets.")
+    stage.run(90)
+    assert stage.codes == []

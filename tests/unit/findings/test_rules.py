@@ -12,6 +12,7 @@ CODES = {
     "consumers_too_slow",
     "dead_letters_grow",
     "delay_waiting",
+    "delivered_again",
     "flow_control",
     "half_message_open",
     "hot_queue",
