@@ -24,6 +24,7 @@ from sandbox.cluster.disk_full import NOTHING_MORE
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.lab import Lab
+from sandbox.queries.rows.followed import FOLLOWED
 from sandbox.queries.rows.snapshot import SandboxRow, Snapshot
 
 ACTED = "queueviz:acted"  # the event a page waits with until the stream reaches the action's seq
@@ -105,15 +106,17 @@ def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 def actions(request: HttpRequest, slug: str) -> HttpResponse:
     """Execute one action.
 
-    The status is 204, with the event number in a header; a refusal is a partial for the form.
+    The status is 204, with the event number in a header; a refusal is a partial for the form.  `follow`: the question
+    `what-followed` knows what follows such an action.
     """
     requester = visitor.of_request(request)
+    fields = forms.fields_of(request.POST)
     try:
-        seq = visitor_actions.act(requester, slug, forms.fields_of(request.POST))
+        seq = visitor_actions.act(requester, slug, fields)
     except (SandboxError, policy.Forbidden) as refused:
         return refusal_beside(request, refused)
     answer = HttpResponse(status=204)
-    answer["HX-Trigger"] = json.dumps({ACTED: {"seq": str(seq)}})
+    answer["HX-Trigger"] = json.dumps({ACTED: {"seq": str(seq), "follow": fields.get("action") in FOLLOWED}})
     return answer
 
 

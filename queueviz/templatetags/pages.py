@@ -17,11 +17,13 @@ from django.utils.translation import ngettext
 
 from queueviz.boards.counted import Counted, CountedTexts
 from queueviz.boards.fact_texts import VALUES
+from queueviz.boards.followed_texts import followed_text
 from queueviz.boards.page import BoardPage
 from queueviz.boards.registry import BOARDS, TABS
 from queueviz.boards.reset_plan import Preview, shown
 from queueviz.operations.module_graph import imported
 from queueviz.templatetags.formats import number
+from sandbox.queries.rows.followed import Followed
 from sandbox.queries.rows.plans import ResetPlanAnswer
 from sandbox.queries.rows.walks import IndexWalk, WalkedFile, WalkEnd, WalkStep
 
@@ -56,6 +58,12 @@ def speeds() -> tuple[tuple[float, str], ...]:
 def other_action(name: str) -> str:
     """Return the words for an action that replaces another one."""
     return str(OTHER_ACTIONS[name])
+
+
+@register.simple_tag
+def followed(answer: Followed) -> str:
+    """Return what followed an action, in words."""
+    return followed_text(answer)
 
 
 @register.filter

@@ -170,6 +170,13 @@ class LabState(Question):
     """The lab in progress: steps, the open phase and its question, verdict, hints taken, receipts."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class WhatFollowed(Question):
+    """What followed the action with this event number: who took the queues, and which messages came again."""
+
+    seq: Annotated[int, Between(0, INT64_MAX)]
+
+
 BY_NAME: dict[str, type[Question]] = {
     re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower(): kind for kind in Question.__subclasses__()
 }

@@ -191,3 +191,15 @@ def test_a_sandbox_is_shown_as_it_was_at_an_event(real_engine: Any) -> None:
     assert refused.status_code == 422
     assert refused.json()["error"].startswith("Event 999999 does not exist: the newest is ")
     assert client.get(f"/api/sandboxes/{slug}/state?at=x").status_code == 422
+
+
+def test_what_followed_a_crash_is_said_in_words(real_engine: Any) -> None:
+    client = Client()
+    slug = start(client, "orders")
+    answer = client.post(f"/s/{slug}/actions/", {"action": "CrashActor", "actor": "A"}, headers=HTMX)
+    acted = orjson.loads(answer["HX-Trigger"])["queueviz:acted"]
+    assert acted["follow"] is True
+    page = client.get(f"/s/{slug}/ask/what-followed/?seq={acted['seq']}").content.decode()
+    assert "A crashed." in page
+    sent = client.post(f"/s/{slug}/actions/", {"action": "SendMessages", "topic": "orders", "count": 1}, headers=HTMX)
+    assert orjson.loads(sent["HX-Trigger"])["queueviz:acted"]["follow"] is False

@@ -9,24 +9,32 @@ const PASSING_MS = 10000; // display time of a temporary refusal: too fast, too 
 const sent = new Map(); // seq → button
 /** @type {import("./clock.js").SandboxClock | null} */
 let clock = null; // the sandbox's
+let place = ""; // its address
+const FOLLOWED_MS = 30000; // for so long a page shows what followed an action
 
 /** @param {{ root: string, can: string[], time?: import("./clock.js").SandboxClock | null }} options */
 export function setUpActions({ root, can, time = null }) {
   clock = time;
+  place = root;
   const url = `${root}actions/`;
   document.body.addEventListener("click", (event) => {
     const button = around(event.target, "button, a");
     if (!button || button.getAttribute("aria-disabled") === "true") return button && event.preventDefault();
     if (button.dataset.ask) openAsk(button.dataset.ask, button, button.dataset.actor ?? null);
     else if (button.dataset.act) actOn(button, url);
+    else if (button.dataset.dismiss !== undefined) button.closest(".toast").remove();
     else if (button.dataset.close !== undefined) button.closest("dialog").close();
     else if (button.dataset.copy !== undefined) later(() => import("./ask_dialog.js"), () => unanswered(button)).then((it) => it?.copy(button));
   });
   document.body.addEventListener("htmx:configRequest", ({ detail }) => {
     for (const name of Object.keys(detail.parameters)) if (name.startsWith("ui-")) delete detail.parameters[name];
   });
-  document.body.addEventListener("queueviz:acted", ({ target, detail }) => acted(target, detail.seq));
+  document.body.addEventListener("queueviz:acted", ({ target, detail }) => {
+    acted(target, detail.seq);
+    if (detail.follow) htmx.ajax("GET", `${place}ask/what-followed/?seq=${detail.seq}`, { target: "#toasts", swap: "beforeend" }).catch(() => {}); // it may sleep by now
+  });
   document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
+    for (const line of $$(".followed[data-state]")) setTimeout(() => line.remove(), line.dataset.state === "done" ? FOLLOWED_MS : 0);
     const said = $(".refusal", detail.target);
     said?.focus();
     if (["429", "503"].includes(said?.dataset.status)) setTimeout(() => said.remove(), PASSING_MS);

@@ -1,0 +1,205 @@
+"""What followed an action, from the facts after it: who took the queues, when, and which messages came again."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from sandbox.cluster.cluster import Cluster
+from sandbox.control.questions import WhatFollowed
+from sandbox.journal.events import (
+    ActionTaken,
+    CrashRepeated,
+    Entry,
+    MemberStateChanged,
+    OffsetsReset,
+    QueuesAssigned,
+    QueueTaken,
+)
+from sandbox.journal.journal import Overrun
+from sandbox.queries.questions.answers import answers
+from sandbox.queries.rows.followed import DONE, UNKNOWN, WAITING, Followed, FollowedSentence
+
+SETTLED_MS = 30_000  # a rebalance takes up to 20 s, and a commit 5 s
+AT_ONCE_MS = 100
+EXPIRE_MS = 120_000  # without a heartbeat (spec broker-behaviour 5)
+NOTHING: Followed = {"state": UNKNOWN, "sentences": []}
+
+
+class After(NamedTuple):
+    """An action and the facts from it on."""
+
+    cluster: Cluster
+    entry: Entry
+    action: ActionTaken
+    entries: list[Entry]
+
+    @property
+    def settled(self) -> bool:
+        return self.cluster.clock.now_ms() - self.entry.at_ms >= SETTLED_MS
+
+    def state_change(self, state: str) -> MemberStateChanged | None:
+        """Return the change to this state that the action caused."""
+        return next(
+            (
+                entry.event
+                for entry in self.entries
+                if entry.cause == self.entry.seq
+                and isinstance(entry.event, MemberStateChanged)
+                and entry.event.state == state
+            ),
+            None,
+        )
+
+
+@answers(WhatFollowed)
+def followed(cluster: Cluster, question: WhatFollowed) -> Followed:
+    """Return what followed the action `seq`, in sentences."""
+    try:
+        entries = cluster.journal.since(question.seq)
+    except Overrun:
+        return NOTHING
+    if not entries or not isinstance(entries[0].event, ActionTaken):
+        return NOTHING
+    after = After(cluster, entries[0], entries[0].event, entries)
+    match after.action.action:
+        case "CrashActor":
+            return _crash(after)
+        case "StopActor":
+            return _stop(after)
+        case "HangActor":
+            return _hang(after)
+        case "StartConsumer" | "RestartActor":
+            return _start(after)
+        case "ResetOffsets" | "UndoReset":
+            return _reset(after)
+    return NOTHING
+
+
+def _crash(after: After) -> Followed:
+    left = after.state_change("crashed")
+    if left is None:
+        return NOTHING
+    took, complete = _taken(after, left)
+    again = sum(
+        entry.event.count
+        for entry in after.entries
+        if isinstance(entry.event, CrashRepeated) and entry.event.client_id == left.client_id
+    )
+    sentences = [_say("crashed", who=_label(after, left.client_id)), *took]
+    if again:
+        sentences.append(_say("again", messages=again))
+    elif after.settled:
+        sentences.append(_say("never_again"))
+    return _answer(after.settled or (complete and again > 0), sentences)
+
+
+def _stop(after: After) -> Followed:
+    left = after.state_change("stopped") or after.state_change("stopping")
+    if left is None:
+        return NOTHING
+    took, complete = _taken(after, left)
+    stopped = after.state_change("stopped") is not None
+    return _answer(
+        stopped and (complete or after.settled),
+        [*([_say("stopped", who=_label(after, left.client_id))] if stopped else []), *took],
+    )
+
+
+def _hang(after: After) -> Followed:
+    left = after.state_change("hung")
+    if left is None:
+        return NOTHING
+    queues = len(_queues_before(after, left))
+    return _answer(True, [_say("hangs", who=_label(after, left.client_id), kept_ms=EXPIRE_MS, queues=queues)])
+
+
+def _start(after: After) -> Followed:
+    """Return the queues of the member that the action started.  Of several copies, only the first is named."""
+    begun = after.state_change("starting")
+    if begun is None:
+        return NOTHING
+    taken = [
+        entry
+        for entry in after.entries
+        if isinstance(entry.event, QueueTaken)
+        and entry.event.client_id == begun.client_id
+        and not entry.event.topic.startswith("%")
+    ]
+    who = _label(after, begun.client_id)
+    if taken and after.cluster.clock.now_ms() - taken[-1].at_ms >= 1_000:
+        after_ms = taken[-1].at_ms - after.entry.at_ms
+        return _answer(True, [_say("has", who=who, queues=len(taken), after_ms=after_ms)])
+    return _answer(after.settled, [_say("has_none", who=who)] if after.settled else [])
+
+
+def _reset(after: After) -> Followed:
+    reset = next((entry.event for entry in after.entries if isinstance(entry.event, OffsetsReset)), None)
+    if reset is None:
+        return _answer(after.settled, [])
+    return _answer(
+        True,
+        [
+            _say("replayed", replayed=int(reset.replayed)),
+            *([_say("skipped", skipped=int(reset.skipped))] if reset.skipped else []),
+        ],
+    )
+
+
+def _taken(after: After, left: MemberStateChanged) -> tuple[list[FollowedSentence], bool]:
+    """Return the sentence about the queues of a member that left, and True once all have another owner."""
+    queues = _queues_before(after, left)
+    takers = [
+        entry
+        for entry in after.entries
+        if isinstance(entry.event, QueueTaken)
+        and entry.event.group == left.group
+        and entry.event.client_id != left.client_id
+        and _key(entry.event) in queues
+    ]
+    if not queues:
+        return [], True
+    if not takers:
+        return ([_say("untaken")] if after.settled else []), False
+    taken = {_key(entry.event): entry for entry in takers if isinstance(entry.event, QueueTaken)}
+    by = dict.fromkeys(_label(after, _client(entry)) for entry in taken.values())
+    after_ms = max(entry.at_ms for entry in taken.values()) - after.entry.at_ms
+    took = "took_at_once" if after_ms < AT_ONCE_MS else "took"
+    return [_say(took, by=", ".join(by), queues=len(taken), after_ms=after_ms)], len(taken) == len(queues)
+
+
+def _queues_before(after: After, left: MemberStateChanged) -> set[str]:
+    """Return the queues that the member had, by its newest assignments before the action."""
+    by_topic: dict[str, tuple[str, ...]] = {}
+    for entry in _before(after):
+        event = entry.event
+        if (
+            isinstance(event, QueuesAssigned)
+            and (event.group, event.client_id) == (left.group, left.client_id)
+            and not event.topic.startswith("%")
+        ):
+            by_topic[event.topic] = event.queues
+    return {queue for queues in by_topic.values() for queue in queues}
+
+
+def _before(after: After) -> Iterable[Entry]:
+    return (entry for entry in after.cluster.journal.tail() if entry.seq < after.entry.seq)
+
+
+def _key(event: QueueTaken) -> str:
+    return f"{event.topic}/{event.broker}/{event.queue_id}"
+
+
+def _client(entry: Entry) -> str:
+    assert isinstance(entry.event, QueueTaken)
+    return entry.event.client_id
+
+
+def _label(after: After, client_id: str) -> str:
+    return after.cluster.actors.label_of(client_id) or after.cluster.label_of(client_id)
+
+
+def _say(sentence: str, **values: object) -> FollowedSentence:
+    return {"sentence": sentence, "values": values}
+
+
+def _answer(done: bool, sentences: list[FollowedSentence]) -> Followed:
+    return {"state": DONE if done else WAITING, "sentences": sentences}
