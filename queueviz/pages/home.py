@@ -4,6 +4,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from queueviz import engine, refusals
@@ -19,6 +20,7 @@ from sandbox.cluster.templates import TEMPLATES
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.labs.catalogue.packs import PACKS
+from sandbox.labs.incidents import INCIDENTS
 
 DEMO_GROUP = "gate-display"
 
@@ -29,6 +31,10 @@ def landing(request: HttpRequest) -> HttpResponse:
     context = {
         "templates": list(TEMPLATES),
         "first_lab": PACKS[0].labs[0],
+        "incidents": [
+            {"slug": incident.slug, "title": gettext(incident.title), "symptom": gettext(incident.symptom)}
+            for incident in INCIDENTS.values()
+        ],
         **sandbox_states.of_visitor(requester, attach=False),
         "first": True,
         "may_attach": policy.may_attach(requester),

@@ -38,5 +38,6 @@ def test_the_owner_sees_it_until_this_browser_dismisses_it(real_engine: Any) -> 
 
 def test_the_landing_leads_into_the_first_lab_or_to_a_board_to_look_at(real_engine: Any) -> None:
     page = Client().get("/").content.decode()
-    assert 'formaction="/labs/lag-and-throughput/"' in page
+    assert 'action="/labs/lag-and-throughput/"' in page
+    assert 'formaction="/incidents/one-queue-stuck/"' in page, "a symptom opens its incident"
     assert "Just look" in page

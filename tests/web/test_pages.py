@@ -96,7 +96,7 @@ def test_an_address_that_does_not_exist_has_a_page_that_says_so(visitor: Client,
 def test_an_action_answers_with_nothing_but_its_event_number(visitor: Client, mine: str, port: FakePort) -> None:
     answer = visitor.post(f"/s/{mine}/actions/", {"action": "CrashActor", "actor": "A"}, headers=HTMX)
     assert (answer.status_code, answer.content) == (204, b"")
-    assert json.loads(answer["HX-Trigger"]) == {"queueviz:acted": {"seq": "18431"}}
+    assert json.loads(answer["HX-Trigger"]) == {"queueviz:acted": {"seq": "18431", "follow": True}}
 
 
 @pytest.mark.parametrize(
