@@ -1,5 +1,5 @@
-/* Lag by queue over five minutes. uPlot draws lines and axes and is fetched with the first chart; names of hot queues and
-   event lines are ours, beside their lines instead of in a legend. */
+/* Lag over five minutes: the total bold, queues thin. uPlot draws lines and axes and is fetched with the first chart;
+   names of hot queues, event lines and bands of findings are ours, beside their lines instead of in a legend. */
 import { el } from "./dom.js";
 import { number } from "./format.js";
 import { t } from "./words.js";
@@ -13,6 +13,18 @@ export function niceTop(value) {
   return value;
 }
 
+const CALM_BELOW = 10, OVER_S = 5; // messages; seconds
+
+/** The sum of all queues at each second; null where one is unknown. @param {(number | null)[][]} ys */
+export const totals = (ys) => (ys[0] ?? []).map((_, at) => ys.reduce((sum, line) => (sum === null || line[at] === null ? null : sum + line[at]), /** @type {number | null} */ (0)));
+
+/** A line as it is drawn: below ten messages its mean over five seconds, since single messages would only flicker. */
+export const calm = (line, most) => (most >= CALM_BELOW ? line : line.map((value, at) => {
+  if (value === null) return null;
+  const before = line.slice(Math.max(0, at - OVER_S + 1), at + 1).filter((other) => other !== null);
+  return before.reduce((sum, other) => sum + other, 0) / before.length;
+}));
+
 /** Four parts of 100 or 20, five of 50: every tick a whole number. */
 function ticks(top) {
   const count = String(top)[0] === "5" || top === 10 ? 5 : 4;
@@ -24,6 +36,7 @@ export class LagChart {
   #plot = null;
   #keys = "";
   events = [];
+  bands = []; // of findings: from when on, until when (null: open), and their words
 
   constructor(root) {
     this.root = root;
@@ -54,6 +67,15 @@ export class LagChart {
     if (this.events.length > 12) this.events.shift();
   }
 
+  /** The time for which a finding is open. */
+  band(key, since_ms, word) {
+    this.bands = [...this.bands.filter((band) => band.key !== key), { key, since_ms, until_ms: null, word }].slice(-6);
+  }
+
+  endBand(key, until_ms) {
+    for (const band of this.bands) if (band.key === key && band.until_ms === null) band.until_ms = until_ms;
+  }
+
   /** queues: [{key, name, colour (css), hot, values}] oldest first, one per second, ending now. */
   update(queues, now_ms) {
     this.queues = queues;
@@ -67,11 +89,11 @@ export class LagChart {
     if (keys !== this.#keys || !this.#plot) this.#build(keys);
     const x = Array.from({ length: SPAN_S + 1 }, (_, i) => i - SPAN_S);
     const ys = this.queues.map(({ values }) => [...Array(Math.max(0, x.length - values.length)).fill(null), ...values.slice(-x.length)]);
-    const top = niceTop(Math.max(...ys.flat().map((v) => v ?? 0), 1));
-    this.#plot.setScale("y", { min: 0, max: top });
-    this.#plot.setData([x, ...ys], false);
+    const lines = [totals(ys), ...ys], most = Math.max(...lines.flat().map((v) => v ?? 0), 1);
+    this.#plot.setScale("y", { min: 0, max: niceTop(most) });
+    this.#plot.setData([x, ...lines.map((line) => calm(line, most))], false);
     this.#plot.setScale("x", { min: -SPAN_S, max: 0 });
-    this.ys = ys;
+    this.ys = lines;
   }
 
   #build(keys) {
@@ -91,9 +113,9 @@ export class LagChart {
           { ...axis, size: 20, gap: 4, grid: { show: false }, splits: () => [-300, -240, -180, -120, -60, 0], values: (_, splits) => splits.map((v) => (v === 0 ? t("chart.now") : `−${-v / 60}${v === -300 ? " m" : ""}`)) },
           { ...axis, size: 36, gap: 6, splits: (_, __, min, max) => ticks(max), values: (_, splits) => splits.map((v) => number(Math.round(v))) },
         ],
-        series: [{}, ...this.queues.map((q) => ({ stroke: q.hot ? token(q.colour) : token("--line-strong"), width: q.hot ? 2 : 1, points: { show: false }, spanGaps: false }))],
+        series: [{}, { stroke: token("--text"), width: 2.4, points: { show: false }, spanGaps: false }, ...this.queues.map((q) => ({ stroke: q.hot ? token(q.colour) : token("--line-strong"), width: q.hot ? 1.5 : 0.8, points: { show: false }, spanGaps: false }))],
       },
-      [[0], ...this.queues.map(() => [null])],
+      [[0], [null], ...this.queues.map(() => [null])],
       this.root,
     );
     this.root.append(this.notes);
@@ -101,18 +123,26 @@ export class LagChart {
 
   #annotate(ys) {
     const plot = this.#plot;
-    if (!plot || ys.length !== this.queues.length) return;
+    if (!plot || ys.length !== this.queues.length + 1) return;
     const box = { left: plot.over.offsetLeft, top: plot.over.offsetTop, h: plot.over.clientHeight };
     const nodes = [], used = [];
-    this.queues.forEach((q, i) => {
-      const value = ys[i].at(-1);
-      if (!q.hot || value === null) return;
+    const named = [{ name: ys[0].at(-1) === null ? "" : number(ys[0].at(-1)), hot: true, colour: "--text" }, ...this.queues.filter((q) => q.hot).slice(0, 3)];
+    named.forEach((q) => {
+      const value = ys[this.queues.indexOf(/** @type {any} */ (q)) + 1].at(-1);
+      if (value === null) return;
       const x = box.left + plot.valToPos(0, "x"), y = box.top + plot.valToPos(value, "y");
       let line = y;
       while (used.some((u) => Math.abs(u - line) < 12)) line += 4;
+      if (line > box.top + box.h + 2) return; // no name stands on the axis
       used.push(line);
       nodes.push(el("i", { style: `left:${x}px;top:${y}px;color:var(${q.colour})` }), el("span", { style: `left:${x + 7}px;top:${line - 6}px;color:var(${q.colour})` }, q.name));
     });
+    for (const { since_ms, until_ms, word } of this.bands) {
+      const from = Math.max(-SPAN_S, (since_ms - this.now_ms) / 1000), to = Math.min(0, until_ms === null ? 0 : (until_ms - this.now_ms) / 1000);
+      if (to <= -SPAN_S || to <= from) continue;
+      const left = box.left + plot.valToPos(from, "x"), width = plot.valToPos(to, "x") - plot.valToPos(from, "x");
+      nodes.push(el("em", { class: until_ms === null ? "open" : "", style: `left:${left}px;top:${box.top}px;height:${box.h}px;width:${width}px` }, width > 60 ? word : ""));
+    }
     let last = null;
     for (const event of this.events) {
       const ago = (event.at_ms - this.now_ms) / 1000;
@@ -123,7 +153,7 @@ export class LagChart {
       last = x;
     }
     this.notes.replaceChildren(...nodes);
-    const worst = this.queues.map((q, i) => [ys[i].at(-1) ?? -1, q.name]).sort((a, b) => b[0] - a[0])[0];
+    const worst = this.queues.map((q, i) => [ys[i + 1].at(-1) ?? -1, q.name]).sort((a, b) => b[0] - a[0])[0];
     this.root.setAttribute("aria-label", t("chart.summary", { queue: worst[1], lag: number(Math.max(0, worst[0])) }));
   }
 

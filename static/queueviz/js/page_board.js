@@ -21,7 +21,7 @@ import { show, startShell } from "./shell.js";
 import { shareWindow } from "./strip.js";
 import { reach } from "./strip_plan.js";
 import { Tape } from "./tape.js";
-import { t } from "./words.js";
+import { t, valueWord } from "./words.js";
 
 const MANY = 64; // queues with a strip of their own
 const STAYED_MS = 3000; // a link followed so long ago was a download: the page is still here
@@ -212,6 +212,8 @@ function bend(fact) {
   if (fact.type === "MemberStateChanged" && fact.state === "crashed") chart.mark(at, t("chart.crashed", { who: who(fact.client_id) }));
   else if (fact.type === "MemberStateChanged" && fact.state === "hung") chart.mark(at, t("chart.silent", { who: who(fact.client_id) }));
   else if (fact.type === "OffsetsReset") chart.mark(at, t("chart.reset"), true);
+  else if (fact.type === "FindingOpened" && fact.severity !== "info" && !fact.because_of) chart.band(`${fact.code} ${fact.subject}`, Number(fact.since_ms), valueWord(fact.code));
+  else if (fact.type === "FindingClosed") chart.endBand(`${fact.code} ${fact.subject}`, at);
 }
 
 /** What the broker keeps for the group: the newest subscription of any member. */
