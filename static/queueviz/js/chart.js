@@ -36,6 +36,8 @@ export class LagChart {
   #plot = null;
   #keys = "";
   events = [];
+  /** @type {(number | null)[][] | null} */
+  drawn = null; // the lines as they stand
   bands = []; // of findings: from when on, until when (null: open), and their words
 
   constructor(root) {
@@ -91,7 +93,8 @@ export class LagChart {
     const ys = this.queues.map(({ values }) => [...Array(Math.max(0, x.length - values.length)).fill(null), ...values.slice(-x.length)]);
     const lines = [totals(ys), ...ys], most = Math.max(...lines.flat().map((v) => v ?? 0), 1);
     this.#plot.setScale("y", { min: 0, max: niceTop(most) });
-    this.#plot.setData([x, ...lines.map((line) => calm(line, most))], false);
+    this.drawn = lines.map((line) => calm(line, most));
+    this.#plot.setData([x, ...this.drawn], false);
     this.#plot.setScale("x", { min: -SPAN_S, max: 0 });
     this.ys = lines;
   }
@@ -128,7 +131,7 @@ export class LagChart {
     const nodes = [], used = [];
     const named = [{ name: ys[0].at(-1) === null ? "" : number(ys[0].at(-1)), hot: true, colour: "--text" }, ...this.queues.filter((q) => q.hot).slice(0, 3)];
     named.forEach((q) => {
-      const value = ys[this.queues.indexOf(/** @type {any} */ (q)) + 1].at(-1);
+      const value = this.drawn?.[this.queues.indexOf(/** @type {any} */ (q)) + 1]?.at(-1) ?? null;
       if (value === null) return;
       const x = box.left + plot.valToPos(0, "x"), y = box.top + plot.valToPos(value, "y");
       let line = y;
