@@ -1,8 +1,10 @@
 """Numbers that each view adds to the history, and the keys by which rules read them."""
 
 from collections.abc import Hashable
+from typing import cast
 
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
+from sandbox.queries.rows.board import CachedMessages
 
 
 def stored_key(topic: str, queue: str) -> Hashable:
@@ -37,6 +39,11 @@ def again_key(group: str, reason: str) -> Hashable:
     return "again", group, reason
 
 
+def oldest_key(group: str, queue: QueueAt) -> Hashable:
+    """Key of the oldest unfinished offset that the owner of a queue reports."""
+    return "oldest", group, queue.topic, queue.name
+
+
 def joined_key(group: str) -> Hashable:
     """Key of the newest time when a process joined."""
     return "joined", group
@@ -66,6 +73,11 @@ def left_out(group: GroupNow) -> tuple[int, int]:
     """Return the messages that members dropped and brokers passed over, since the processes of the members began."""
     rows = group.online().values()
     return sum(row["dropped"] or 0 for row in rows), sum(row["passed_over"] or 0 for row in rows)
+
+
+def cached_of(queue: QueueAt) -> CachedMessages | None:
+    """Return the messages that a member of a real cluster reports to have of a queue; None: none, or not reported."""
+    return cast(CachedMessages | None, queue.row.get("cached"))
 
 
 def sample(view: ClusterView) -> None:
@@ -110,5 +122,7 @@ def sample(view: ClusterView) -> None:
             committed = queue.row["committed"]
             add(committed_key(group.name, queue), None if committed is None else int(committed))
             note(committed_key(group.name, queue), committed)
+            cached = cached_of(queue)
+            note(oldest_key(group.name, queue), None if cached is None else cached["min"])
             note(owner_key(group.name, queue), queue.row["owner"] or "")
     history.keep(kept)

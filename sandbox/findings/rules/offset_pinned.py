@@ -5,46 +5,70 @@ The committed offset is the smallest unfinished one (`ProcessQueue.removeMessage
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from sandbox.findings import marks
 from sandbox.findings.finding import QUEUE, WARNING, Checked, Finding, Remedy, Subject, say
 from sandbox.findings.rule import Rule
+from sandbox.findings.sampling import cached_of, oldest_key
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
 from sandbox.kernel.sentences import Plural
 
 HOLD_MS = 20_000
-DONE = re.compile(r"(\d+)d")
+
+
+class Pin(NamedTuple):
+    """The oldest unfinished message of a queue.  `waiting`: finished ones behind it.  `key` empty: not reported."""
+
+    offset: str
+    key: str
+    since_ms: int
+    waiting: int
 
 
 def find(view: ClusterView) -> Iterator[Finding]:
     for group, queue in view.group_queues():
-        oldest = queue.row["oldest"]
-        if oldest is not None and queue.row["down"] is None and view.at_ms - oldest["since_ms"] >= HOLD_MS:
-            yield _finding(view, group, queue)
+        pin = pin_of(view, group, queue)
+        if pin is not None and queue.row["down"] is None and view.at_ms - pin.since_ms >= HOLD_MS:
+            yield _finding(view, group, queue, pin)
 
 
-def _finding(view: ClusterView, group: GroupNow, queue: QueueAt) -> Finding:
+def pin_of(view: ClusterView, group: GroupNow, queue: QueueAt) -> Pin | None:
+    """Return the oldest unfinished message, by the member's process or (real cluster) by what it reports (307).
+
+    A member reports the first and last cached offset and the count; fewer messages than offsets are finished ones.
+    """
     oldest = queue.row["oldest"]
-    assert oldest is not None
-    owner, waiting = queue.row["owner"], done_behind(queue.row["cells"])
+    if oldest is not None:
+        return Pin(oldest["offset"], oldest["key"], oldest["since_ms"], done_behind(queue.row["cells"]))
+    cached = cached_of(queue)
+    since_ms = view.history.unchanged_since_ms(oldest_key(group.name, queue))
+    if cached is None or since_ms is None:
+        return None
+    waiting = int(cached["max"]) - int(cached["min"]) + 1 - cached["count"]
+    return Pin(cached["min"], "", since_ms, waiting) if waiting > 0 else None
+
+
+def _finding(view: ClusterView, group: GroupNow, queue: QueueAt, pin: Pin) -> Finding:
+    owner = queue.row["owner"]
     says = [
         say(
-            "stays" if oldest["key"] else "stays_without_key",
+            "stays" if pin.key else "stays_without_key",
             queue=queue.name,
-            offset=oldest["offset"],
-            key=oldest["key"],
-            unfinished_ms=view.at_ms - oldest["since_ms"],
+            offset=pin.offset,
+            key=pin.key,
+            unfinished_ms=view.at_ms - pin.since_ms,
             who=owner,
         )
     ]
-    if waiting:
-        says.append(say("again", waiting=waiting))
+    if pin.waiting:
+        says.append(say("again", waiting=pin.waiting))
     return Finding(
         CODE,
         WARNING,
         Subject(QUEUE, queue.name, group.name, queue.topic),
         tuple(says),
-        since_ms=oldest["since_ms"],
+        since_ms=pin.since_ms,
         marks=(marks.queue(queue.topic, queue.name), *([marks.member(owner)] if owner else [])),
         touches=frozenset({f"queue {queue.topic}/{queue.name}", f"member {owner}", f"group {group.name}"}),
         remedy=_remedy(group, owner),
@@ -71,9 +95,10 @@ def _remedy(group: GroupNow, owner: str | None) -> Remedy | None:
 
 def checks(view: ClusterView) -> Checked:
     """Count the queues whose owner reports its unfinished messages."""
-    rows = [(group, queue) for group, queue in view.group_queues() if queue.row["owner"] is not None]
-    known = sum(queue.row["cells"] is not None or queue.row["in_memory"] is not None for _, queue in rows)
-    return Checked(known, len(rows))
+    rows = [(group, queue.row["owner"]) for group, queue in view.group_queues()]
+    owned = [(group, owner) for group, owner in rows if owner is not None]
+    known = sum(owner in group.members and group.members[owner]["buffered"] is not None for group, owner in owned)
+    return Checked(known, len(owned))
 
 
 CODE = "offset_pinned"
