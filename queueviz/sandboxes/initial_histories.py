@@ -6,6 +6,7 @@ Processes beside the server make them, one after the other, at low priority.
 import atexit
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from django.conf import settings
@@ -18,8 +19,8 @@ from sandbox.kernel.errors import ActionRefused
 
 LIMITS = HostLimits()
 MAKE = "sandbox.simulation.history"
-FIRST = ("flights", "sandbox")  # made without being asked for
-FIRST_AFTER_S = 10.0  # of a server, which has other things to do first
+FIRST = ("flights", "sandbox")  # made before the server listens
+FIRST_WITHIN_S = 30.0
 AGAIN_S = 600.0  # after one that failed, or left it to another process
 
 
@@ -63,11 +64,15 @@ def wish(template: str, preset: str) -> Making | None:
     return making
 
 
-def wish_first() -> None:
-    """Schedule the making of the history in `FIRST`, some time after the start of the server."""
-    timer = threading.Timer(FIRST_AFTER_S, wish, FIRST)
-    timer.daemon = True
-    timer.start()
+def make_first(say: Callable[[str], object]) -> None:
+    """Make the history in `FIRST` before the server listens, if it is missing, so that the first board has a past.
+
+    After `FIRST_WITHIN_S` the server listens all the same, and the history is there later.
+    """
+    making = wish(*FIRST)
+    if making is not None and not making.over.is_set():
+        say("Playing the first minutes of the demo …")
+        making.over.wait(FIRST_WITHIN_S)
 
 
 def _is_wanted(template: str, preset: str) -> bool:

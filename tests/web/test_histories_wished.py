@@ -73,3 +73,13 @@ def test_what_failed_is_not_tried_again_at_once(settings: Any, tmp_path: Path) -
 def test_templates_without_one_are_not_made(settings: Any) -> None:
     settings.QUEUEVIZ_HISTORY_S = 5
     assert [initial_histories.wish(template, "sandbox") for template in ("empty", "index", "unknown")] == [None] * 3
+
+
+def test_the_history_of_the_demo_is_made_before_the_server_listens(settings: Any, tmp_path: Path) -> None:
+    settings.QUEUEVIZ_HISTORY_S = 5
+    lines: list[str] = []
+    initial_histories.make_first(lines.append)
+    assert lines == ["Playing the first minutes of the demo …"]
+    assert initial_histories.wish(*initial_histories.FIRST) is None, "it is there"
+    initial_histories.make_first(lines.append)
+    assert len(lines) == 1, "the next start waits for nothing"

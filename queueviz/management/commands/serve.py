@@ -74,8 +74,8 @@ class Command(BaseCommand):
         def ready() -> None:
             self.stdout.write(f"QueueViz: http://{shown}:{port}/   (Ctrl+C stops it)")
             self.stdout.flush()
-            initial_histories.wish_first()
 
+        initial_histories.make_first(self.stdout.write)
         escaped = host.replace(":", r"\:")
         server = Server(
             application,
