@@ -4,15 +4,38 @@ from sandbox.findings.all_rules import BY_CODE, RULES
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.incidents import INCIDENTS
 
-CODES = set(
-    """
-    consumers_too_slow more_members_than_queues uneven_assignment offset_pinned member_hung member_gone_not_expelled
-    lock_held_by_gone_member subscriptions_differ same_client_id queue_without_reader flow_control retrying
-    poison_message dead_letters_grow broker_down slave_serves lock_table_lost offset_unknown behind_min beyond_max
-    hot_queue rebalance_storm suspended paused permission writes_refused delay_waiting half_message_open table_damaged
-    clock_behind
-    """.split()
-)
+CODES = {
+    "consumers_too_slow",
+    "more_members_than_queues",
+    "uneven_assignment",
+    "offset_pinned",
+    "member_hung",
+    "member_gone_not_expelled",
+    "lock_held_by_gone_member",
+    "subscriptions_differ",
+    "same_client_id",
+    "queue_without_reader",
+    "flow_control",
+    "retrying",
+    "poison_message",
+    "dead_letters_grow",
+    "broker_down",
+    "slave_serves",
+    "lock_table_lost",
+    "offset_unknown",
+    "behind_min",
+    "beyond_max",
+    "hot_queue",
+    "rebalance_storm",
+    "suspended",
+    "paused",
+    "permission",
+    "writes_refused",
+    "delay_waiting",
+    "half_message_open",
+    "table_damaged",
+    "clock_behind",
+}
 
 
 def test_the_list_of_codes_is_closed() -> None:
