@@ -176,4 +176,6 @@ def test_an_offset_beyond_the_end_is_an_error(stage: FindingStage) -> None:
     offsets.commit("svc", "orders", 0, 40, "admin")
     stage.run(20)
     text = opened(stage, "beyond_max")
-    assert text.startswith("The committed offset 40 of broker-a:0 is beyond its end, 10. Members would skip the next 30 ")
+    assert text.startswith(
+        "The committed offset 40 of broker-a:0 is beyond its end, 10. Members would skip the next 30 "
+    )
