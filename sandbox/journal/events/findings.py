@@ -17,7 +17,7 @@ class FindingOpened(NamedTuple):
 
     code: str
     severity: str  # error, warning, info
-    kind: str  # group, queue, member, broker, topic, cluster
+    kind: str  # group, queue, member, broker, topic, message, cluster
     subject: str
     group: str
     topic: str
