@@ -1,4 +1,4 @@
-"""What is wrong: the line above the strips of the Board, and the page of all findings (channel `findings/…`)."""
+"""Findings on pages: the line above the strips of the Board, and the page of all of them (channel `findings/…`)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from queueviz.boards.js_texts import texts
 from queueviz.boards.page import BoardPage, Context, Part, Place, Readings
 
 
-def _page(place: Place, readings: Readings) -> Context:
+def _page(board: Place, readings: Readings) -> Context:
     return {
-        "all_findings": all_of(place, readings),
-        "live": live_config(place, readings, {}, tab="findings"),
+        "all_findings": all_of(board, readings),
+        "live": live_config(board, readings, {}, tab="findings"),
         "texts": texts(),
     }
 
@@ -22,7 +22,7 @@ LINE = Part(
     name="finding",
     template="queueviz/partials/finding_line.html",
     attached=True,
-    channels=lambda place: [channel(place)],
+    channels=lambda board: [channel(board)],
     context=line_of,
 )
 """The line above the strips of the Board: the worst finding of its group."""
@@ -34,6 +34,6 @@ FINDINGS = BoardPage(
     template="queueviz/boards/findings.html",
     twin="queueviz/partials/findings.html",
     attached=True,
-    channels=lambda place: [channel(place)],
+    channels=lambda board: [channel(board)],
     context=_page,
 )
