@@ -5,7 +5,7 @@ from django.urls import path, register_converter
 from django.views.i18n import set_language
 
 from queueviz import slugs
-from queueviz.api import clusters, replay, runs  # noqa: F401 they add routes to `api`
+from queueviz.api import clusters, findings, replay, runs  # noqa: F401 they add routes to `api`
 from queueviz.api.sandboxes import api
 from queueviz.pages import (
     accounts,

@@ -5,6 +5,7 @@ from django.http.response import HttpResponseBase
 from ninja import Router
 from ninja.params.functions import Query
 
+from queueviz.api import findings as finding_routes
 from queueviz.api import sandboxes as sandboxes
 from queueviz.api.sandboxes import REFUSALS, Acted, api
 from queueviz.slugs import attached_slug
@@ -50,7 +51,7 @@ def snapshot(request: HttpRequest, name: str) -> HttpResponse:
 @router.get("/{slug:name}/findings", response={200: dict[str, object]} | REFUSALS, summary="What is wrong, and why")
 def findings(request: HttpRequest, name: str) -> HttpResponse:
     """Return the open findings, in the form of a sandbox's.  A check that lacks a report has `known` below `all`."""
-    return sandboxes.findings(request, attached_slug(name))
+    return finding_routes.findings(request, attached_slug(name))
 
 
 @router.post(

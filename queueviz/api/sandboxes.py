@@ -29,7 +29,7 @@ from queueviz.sandboxes import creation, ownership, visitor_actions
 from sandbox.control.actions import BY_NAME as ACTIONS
 from sandbox.control.limits import HostLimits
 from sandbox.control.questions import BY_NAME as QUESTIONS
-from sandbox.control.readings import Entries, Refusal
+from sandbox.control.readings import Entries
 from sandbox.journal.event_filter import EventFilter, Row, Show, without_score
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.queries.rows.host import ListeningRow
@@ -183,19 +183,6 @@ def snapshot(request: HttpRequest, slug: str) -> HttpResponse:
     expires_at = sandbox.expires_at.isoformat() if sandbox.expires_at else None
     whole["sandbox"] = {**whole["sandbox"], "slug": slug, "name": sandbox.name, "expires_at": expires_at}
     return HttpResponse(orjson.dumps(whole), content_type=JSON)
-
-
-@api.get(
-    "/sandboxes/{slug:slug}/findings", response={200: dict[str, object]} | REFUSALS, summary="What is wrong, and why"
-)
-def findings(request: HttpRequest, slug: str) -> HttpResponse:
-    """Return the open findings, the worst first, and the checks that hold: `{"at_ms", "findings", "checks", …}`."""
-    visit = policy.visit_at(visitor.of_request(request), slug, "see")
-    attached_clusters.demand(visit)
-    [reading] = engine.answer(engine.port().read([f"findings/{slug}"]))
-    if isinstance(reading, Refusal):
-        raise ActionRefused(503, "The findings of {slug} are unknown: it does not run.", "Wake it first.", slug=slug)
-    return HttpResponse(orjson.dumps(reading.data), content_type=JSON)
 
 
 @api.post(

@@ -69,20 +69,20 @@ class FindingsView(TypedDict):
     brokers: int
 
 
-def channel(place: Place) -> str:
-    return f"findings/{place.slug}"
+def channel(board: Place) -> str:
+    return f"findings/{board.slug}"
 
 
-def all_of(place: Place, readings: Readings) -> FindingsView:
+def all_of(board: Place, readings: Readings) -> FindingsView:
     """Return all findings as text, the causes in their order, each with its consequences."""
-    data = data_of(readings, channel(place), Findings)
+    data = data_of(readings, channel(board), Findings)
     if data is None or data["at_ms"] is None:
         data = {"at_ms": None, "findings": [], "checks": [], "groups": 0, "topics": 0, "brokers": 0}
     checks = [_check(row) for row in data["checks"] if row["all"]]  # of nothing there is no check
     severities = [row["severity"] for row in data["findings"]]
     return {
         "at_ms": data["at_ms"],
-        "findings": trees(place, data["findings"]),
+        "findings": trees(board, data["findings"]),
         "healthy": [check for check in checks if check.holds],
         "unknown": [check for check in checks if not check.holds],
         "errors": severities.count("error"),
@@ -93,9 +93,9 @@ def all_of(place: Place, readings: Readings) -> FindingsView:
     }
 
 
-def trees(place: Place, rows: list[FindingRow]) -> list[FindingView]:
+def trees(board: Place, rows: list[FindingRow]) -> list[FindingView]:
     queue_names = short_names(
-        {f"{queue['broker']}:{queue['queue_id']}" for topic in place.topics for queue in topic["queues"]}
+        {f"{queue['broker']}:{queue['queue_id']}" for topic in board.topics for queue in topic["queues"]}
     )
     keys = {row["key"] for row in rows}
     below: dict[str | None, list[FindingRow]] = {}
@@ -167,10 +167,10 @@ def _check(row: CheckRow) -> CheckView:
     return CheckView(HEALTHY[row["code"]], row["known"], row["all"], row["known"] == row["all"])
 
 
-def line_of(place: Place, readings: Readings) -> Context:
+def line_of(board: Place, readings: Readings) -> Context:
     """Return the values of the Board's line."""
-    group, view = place.group(), all_of(place, readings)
-    findings = of_board(view["findings"], group["group"] if group else None, place.topic(group))
+    group, view = board.group(), all_of(board, readings)
+    findings = of_board(view["findings"], group["group"] if group else None, board.topic(group))
     return {
         "finding": findings[0] if findings else None,
         "more_findings": max(0, len(findings) - 1),

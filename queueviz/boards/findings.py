@@ -1,4 +1,4 @@
-"""What is wrong: the line above the strips of the Board, and the page of all findings (channel `findings/…`)."""
+"""Findings on pages: the line above the strips of the Board, and the page of all of them (channel `findings/…`)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from queueviz.slugs import root_of
 from sandbox.queries.rows.group_states import Groups
 
 
-def _page(place: Place, readings: Readings) -> Context:
-    groups = data_of(readings, group_channel(place), Groups)
-    now_ms = now_of(place, readings, group_channel(place))
+def _page(board: Place, readings: Readings) -> Context:
+    groups = data_of(readings, group_channel(board), Groups)
+    now_ms = now_of(board, readings, group_channel(board))
     return {
-        "all_findings": all_of(place, readings),
-        "lines": lines(groups["groups"], root_of(place.slug), now_ms) if groups else [],
-        "live": live_config(place, readings, {}, tab="findings"),
+        "all_findings": all_of(board, readings),
+        "lines": lines(groups["groups"], root_of(board.slug), now_ms) if groups else [],
+        "live": live_config(board, readings, {}, tab="findings"),
         "texts": texts(),
     }
 
@@ -29,7 +29,7 @@ LINE = Part(
     name="finding",
     template="queueviz/partials/finding_line.html",
     attached=True,
-    channels=lambda place: [channel(place)],
+    channels=lambda board: [channel(board)],
     context=line_of,
 )
 """The line above the strips of the Board: the worst finding of its group."""
@@ -41,6 +41,6 @@ FINDINGS = BoardPage(
     template="queueviz/boards/findings.html",
     twin="queueviz/partials/findings.html",
     attached=True,
-    channels=lambda place: [channel(place), group_channel(place)],
+    channels=lambda board: [channel(board), group_channel(board)],
     context=_page,
 )

@@ -11,14 +11,14 @@ MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
 
 def text_of(finding: Finding, labels: Mapping[str, str]) -> str:
     """Return its sentences.  `labels`: the names of members, by their row keys."""
-    return " ".join(sentence_of(finding.code, said, labels) for said in finding.says)
+    return " ".join(sentence_of(finding.code, sentence, labels) for sentence in finding.says)
 
 
-def sentence_of(code: str, said: Said, labels: Mapping[str, str]) -> str:
-    sentence = BY_CODE[code].sentences[said.sentence]
+def sentence_of(code: str, row: Said, labels: Mapping[str, str]) -> str:
+    sentence = BY_CODE[code].sentences[row.sentence]
     if isinstance(sentence, Plural):
-        sentence = sentence.one if said.values[sentence.by] == 1 else sentence.many
-    return sentence.format(**{name: _shown(name, value, labels) for name, value in said.values.items()})
+        sentence = sentence.one if row.values[sentence.by] == 1 else sentence.many
+    return sentence.format(**{name: _shown(name, value, labels) for name, value in row.values.items()})
 
 
 def _shown(name: str, value: object, labels: Mapping[str, str]) -> str:

@@ -67,7 +67,7 @@ def _row(finding: Finding, since_ms: int, because_of: Key | None, rule: Rule, la
         "topic": finding.subject.topic,
         "since_ms": since_ms,
         "text": text_of(finding, labels),
-        "says": [_sentence(said, labels) for said in finding.says],
+        "says": [_sentence(sentence, labels) for sentence in finding.says],
         "marks": list(finding.marks),
         "because_of": None if because_of is None else key_of(because_of),
         "remedy": None if finding.remedy is None else _remedy(finding.remedy),
@@ -77,11 +77,11 @@ def _row(finding: Finding, since_ms: int, because_of: Key | None, rule: Rule, la
     }
 
 
-def _sentence(said: Said, labels: Mapping[str, str]) -> SentenceRow:
+def _sentence(sentence: Said, labels: Mapping[str, str]) -> SentenceRow:
     return {
-        "sentence": said.sentence,
+        "sentence": sentence.sentence,
         "values": {
-            name: labels.get(str(value), value) if name == "who" else value for name, value in said.values.items()
+            name: labels.get(str(value), value) if name == "who" else value for name, value in sentence.values.items()
         },
     }
 

@@ -23,7 +23,7 @@ class FindingLooks:
         clock.call_later((LOOK_EVERY_MS - clock.now_ms() % LOOK_EVERY_MS) / 1000, self._look)
 
     def stop(self) -> None:
-        """End the looks, before the sandbox falls asleep."""
+        """End the looks, before the sandbox sleeps."""
         self._over = True
         self.watch.end(self._cluster.clock.now_ms())
 

@@ -14,6 +14,7 @@ import pytest
 from django.utils.translation.template import templatize
 
 from sandbox.control.actions import BY_NAME
+from sandbox.findings.all_rules import RULES
 from sandbox.journal.events import SAID
 from sandbox.kernel.sentences import forms_of
 from tests.house.conftest import NeededForRelease
@@ -293,6 +294,14 @@ def test_every_text_the_site_marks_has_a_chinese_text(catalogue: Catalogue) -> N
     for name, fact in SAID.items():
         texts += [Text(name, text) for text in (fact.word, *forms_of(fact.text))]
     assert len(texts) > 1700
+    catalogue.check(texts)
+
+
+def test_every_text_of_a_finding_has_a_chinese_text(catalogue: Catalogue) -> None:
+    texts = [Text(rule.code, text) for rule in RULES for text in (rule.title, rule.healthy)]
+    for rule in RULES:
+        texts += [Text(rule.code, form) for sentence in rule.sentences.values() for form in forms_of(sentence)]
+    assert len(texts) > 180, "the sentences of the rules are no longer read"
     catalogue.check(texts)
 
 

@@ -34,7 +34,7 @@ def test_members_that_are_always_at_work_are_too_slow(stage: FindingStage) -> No
     [opened] = stage.opened
     assert (opened.code, opened.subject) == ("consumers_too_slow", "svc")
     assert opened.at_s < 110
-    assert "The only thread of A is always at work." in opened.text
+    assert "The 1 thread of A is always at work." in opened.text
     assert "more members up to 3" in opened.text
     stage.act("ChangeActor", actor="A", work_ms=[10, 20])
     stage.run(100)
@@ -73,7 +73,7 @@ def test_members_beyond_the_number_of_queues_have_none(stage: FindingStage) -> N
     stage.run(60)
     [opened] = stage.opened
     assert opened.code == "more_members_than_queues"
-    assert opened.text.endswith("3 queues, 4 members.")
+    assert opened.text.endswith("There are 3 queues for 4 members.")
 
 
 def test_a_broker_without_a_master_explains_the_queues_that_wait(stage: FindingStage) -> None:

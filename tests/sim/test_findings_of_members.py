@@ -58,7 +58,7 @@ def test_a_crash_behind_a_cut_link_leaves_a_member_in_the_brokers_tables(stage: 
     stage.run(20)
     [opened] = stage.opened
     assert opened.code == "member_gone_not_expelled"
-    assert opened.text.startswith("The process of A is gone, and brokers still list it; they remove it in ")
+    assert opened.text.startswith("The process of A is gone, but brokers still list it; they remove it in ")
     assert opened.text.endswith("Until then its 4 queues wait.")
     assert opened.at_s <= 60 + 10
     stage.run(160)
@@ -132,7 +132,7 @@ def test_a_copied_container_reads_the_queues_of_its_twin(stage: FindingStage) ->
     assert set(codes(stage)) == {"same_client_id", "queue_without_reader"}
     [opened] = [line for line in stage.opened if line.code == "same_client_id"]
     assert opened.text.startswith("2 connections share the client id 10.0.0.11@")
-    assert opened.text.endswith("each takes the same queues. 4 queues are read by no member.")
+    assert opened.text.endswith("each is assigned the same queues. No member reads 4 queues.")
     assert opened.at_s <= 60 + 14
     assert stage.only("queue_without_reader").because_of == stage.only("same_client_id").finding.key
     stage.act("StopActor", actor="B")
@@ -155,7 +155,7 @@ def test_a_member_that_restarts_again_and_again_moves_queues_each_time(stage: Fi
     opened = stage.opened[0]
     assert opened.code == "rebalance_storm"
     assert opened.text.startswith("Members left 5 times and joined 5 times in ")
-    assert "The newest is B" in opened.text
+    assert "The newest member is B" in opened.text
     assert opened.at_s <= 60 + 30 + 2 + 12, "the fourth restart, and the time for which it has to hold"
     stage.run(90)
     assert stage.codes == []

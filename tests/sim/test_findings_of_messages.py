@@ -43,7 +43,7 @@ def test_a_group_without_a_stored_offset_is_named_with_the_messages_that_count(s
     stage.act("SendMessages", topic="orders", count=60, key="order-{n}")
     stage.run(60)
     text = opened(stage, "offset_unknown")
-    assert text.startswith("No offset is stored for 3 queues of orders. Their 30 messages count as lag.")
+    assert text.startswith("No offset is stored for 3 queues of orders. 30 stored messages count as lag.")
     stage.act("RestartActor", actor="A")
     stage.run(90)
     assert "offset_unknown" not in stage.codes
@@ -176,4 +176,6 @@ def test_an_offset_beyond_the_end_is_an_error(stage: FindingStage) -> None:
     offsets.commit("svc", "orders", 0, 40, "admin")
     stage.run(20)
     text = opened(stage, "beyond_max")
-    assert text.startswith("The committed offset 40 of broker-a:0 is beyond its end, 10. The next 30 messages of it")
+    assert text.startswith(
+        "The committed offset 40 of broker-a:0 is beyond its end, 10. Members would skip the next 30 "
+    )

@@ -122,7 +122,7 @@ def test_messages_in_queues_beyond_the_read_count_reach_no_member(stage: Finding
     [opened] = stage.opened
     assert opened.code == "queue_without_reader"
     assert opened.text.startswith("orders has 6 write queues and 4 read queues. ")
-    assert opened.text.endswith("No member may read the other 2 queues.")
+    assert opened.text.endswith("No member may read 2 other queues.")
     stage.act("ChangeTopic", topic="orders", read_queues=6)
     stage.run(90)
     assert stage.codes == []
@@ -164,7 +164,7 @@ def test_an_orderly_listener_that_refuses_a_message_suspends_its_queue(stage: Fi
     opened = stage.opened[0]
     assert "order-130 failed " in opened.text
     assert " times in A within 1" in opened.text
-    assert "It is tried again without a limit." in opened.text
+    assert "The member retries it without a limit." in opened.text
     assert "behind it wait." in opened.text
     assert stage.only("offset_pinned").because_of == stage.only("suspended").finding.key
     stage.act("ChangeActor", actor="A", handler="work")

@@ -88,7 +88,7 @@ def test_the_line_says_the_cause_with_its_remedy_and_its_consequence(
     line = part(visitor, mine, "finding")
     assert "A has sent no heartbeat for 40 s; brokers remove it in 80 s." in line
     assert "Until then its 3 queues wait." in line
-    assert "Because of it: 19.0 in, 12.0 out per second." in line
+    assert "Because of it: 19.0 messages arrive per second, and members finish 12.0." in line
     assert 'data-actor="A"' in line
     assert 'data-act="CrashActor"' in line
     assert "&quot;member/A#1&quot;" in line, "the marks that the pointer lights"
@@ -106,10 +106,10 @@ def test_without_a_finding_the_line_counts_the_checks_and_is_never_green_where_o
     assert "Healthy: 1 check holds." in part(visitor, mine, "finding")
     put(port, mine, checks=[CHECK, {"code": "offset_pinned", "known": 3, "all": 8}])
     line = part(visitor, mine, "finding")
-    assert "Nothing wrong is known: 1 checks hold, 1 cannot be made." in line
+    assert "No problem is known. Checks that hold: 1; unknown: 1." in line
     assert "Healthy:" not in line
     port.boards[f"findings/{mine}"] = Refusal("asleep")
-    assert "Not looked at yet." in part(visitor, mine, "finding")
+    assert "Not checked yet." in part(visitor, mine, "finding")
 
 
 def test_the_page_lists_causes_consequences_and_checks_with_their_links(
@@ -125,7 +125,7 @@ def test_the_page_lists_causes_consequences_and_checks_with_their_links(
     answer = visitor.get(f"/s/{mine}/findings/")
     page = compact(answer.content.decode())
     assert "<b>1 error</b><b>1 warning</b>" in page
-    assert page.index("A has sent no heartbeat") < page.index("19.0 in, 12.0 out per second.")
+    assert page.index("A has sent no heartbeat") < page.index("19.0 messages arrive per second, and ")
     assert page.count('<article class="card fi') == 1, "the consequence is within its cause"
     assert f'href="/s/{mine}/journal/?at=4118"' in page
     assert "Incident: Lag after a deploy" in page

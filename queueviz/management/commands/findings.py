@@ -75,15 +75,16 @@ class Command(BaseCommand):
             sys.exit(1)
 
     def _print(self, trouble: str | None, findings: Findings) -> None:
-        if trouble is not None:
-            self.stdout.write(trouble)
         for row in findings["findings"]:
             self.stdout.write(_line(row))
+        if trouble is not None:  # nothing was checked, so no check holds
+            self.stdout.write(trouble)
+            return
         unknown = [check for check in findings["checks"] if check["known"] < check["all"]]
         hold = len(findings["checks"]) - len(unknown)
         self.stdout.write(
-            f"{findings['groups']} groups, {findings['topics']} topics, {findings['brokers']} brokers: "
-            f"{len(findings['findings'])} findings, {hold} checks hold, {len(unknown)} unknown for some subjects."
+            f"Groups: {findings['groups']}, topics: {findings['topics']}, brokers: {findings['brokers']}. "
+            f"Findings: {len(findings['findings'])}. Checks that hold: {hold}; unknown for some: {len(unknown)}."
         )
 
 

@@ -45,7 +45,7 @@ RULE = Rule(
     hold_ms=HOLD_MS,
     sentences={
         "below": "The committed offset {committed} of {queue} is below its first message, {min}.",
-        "lost": Plural("lost", "1 message was deleted unread.", "{lost} messages were deleted unread."),
+        "lost": Plural("lost", "{lost} message was deleted unread.", "{lost} messages were deleted unread."),
     },
     find=find,
     healthy="No committed offset is below the first message",

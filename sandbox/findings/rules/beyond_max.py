@@ -48,8 +48,8 @@ RULE = Rule(
         "beyond": "The committed offset {committed} of {queue} is beyond its end, {max}.",
         "skipped": Plural(
             "beyond",
-            "The next message of it would not be delivered.",
-            "The next {beyond} messages of it would not be delivered.",
+            "Members would skip the next {beyond} message of the queue.",
+            "Members would skip the next {beyond} messages of the queue.",
         ),
     },
     find=find,

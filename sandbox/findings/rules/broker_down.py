@@ -66,10 +66,16 @@ RULE = Rule(
     hold_ms=HOLD_MS,
     sentences={
         "down": "{broker} has no master ({state}).",
-        "stores": Plural("queues", "Nothing is stored in its queue.", "Nothing is stored in its {queues} queues."),
-        "unread": Plural("groups", "1 group cannot read them.", "{groups} groups cannot read them."),
+        "stores": Plural(
+            "queues",
+            "{queues} queue of the broker accepts no message.",
+            "{queues} queues of the broker accept no message.",
+        ),
+        "unread": Plural(
+            "groups", "{groups} group cannot read its messages.", "{groups} groups cannot read its messages."
+        ),
         "start": "Start {broker}…",
-        "resume": "Let {broker} go on…",
+        "resume": "Resume {broker}…",
     },
     find=find,
     healthy="Every broker has a master",

@@ -39,12 +39,12 @@ RULE = Rule(
     sentences={
         "new": Plural(
             "new",
-            "1 message became a dead letter within the last minute.",
+            "{new} message became a dead letter within the last minute.",
             "{new} messages became dead letters within the last minute.",
         ),
         "all": Plural(
             "all",
-            "The dead-letter topic has 1 message; no member gets it.",
+            "The dead-letter topic has {all} message; no member gets it.",
             "The dead-letter topic has {all} messages; no member gets them.",
         ),
     },

@@ -39,7 +39,7 @@ RULE = Rule(
     sentences={
         "delayed": Plural(
             "count",
-            "1 message of {topic} is delayed by its producer. It is not late.",
+            "{count} message of {topic} is delayed by its producer. It is not late.",
             "{count} messages of {topic} are delayed by their producer. They are not late.",
         ),
         "next": "The next one is delivered in {next_ms}.",

@@ -59,8 +59,8 @@ RULE = Rule(
         "several": Plural(
             "queues", "{who} pauses its pulls of {queues} queue.", "{who} pauses its pulls of {queues} queues."
         ),
-        "count": "It holds more than {allowed} messages of a queue, the limit.",
-        "size": "It holds more bytes of a queue than the limit, {allowed}.",
+        "count": "Its buffer holds more than {allowed} messages of a queue, the limit.",
+        "size": "Its buffer holds more than {allowed} bytes of a queue, the limit.",
         "span": "Its oldest and newest offsets of a queue are more than {allowed} apart, the limit.",
     },
     find=find,

@@ -36,10 +36,10 @@ RULE = Rule(
     sentences={
         "open": Plural(
             "count",
-            "1 transaction is open for {oldest_ms}: members do not get its message.",
+            "{count} transaction is open for {oldest_ms}: members do not get its message.",
             "{count} transactions are open, the oldest for {oldest_ms}: members do not get their messages.",
         ),
-        "checks": "The broker asks their producers, at most 15 times, and then drops them.",
+        "checks": "The broker checks each with its producer at most 15 times, and then discards it.",
     },
     find=find,
     healthy="Transactions end soon",

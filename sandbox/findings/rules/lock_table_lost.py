@@ -56,10 +56,10 @@ RULE = Rule(
     sentences={
         "lost": Plural(
             "queues",
-            "{broker} restarted without its lock table: 1 queue of {group} has an owner and no lock.",
+            "{broker} restarted without its lock table: {queues} queue of {group} has an owner and no lock.",
             "{broker} restarted without its lock table: {queues} queues of {group} have an owner and no lock.",
         ),
-        "again": "Members lock again within 20 s; until then another member could get a queue.",
+        "again": "Members lock their queues again within 20 s; until then another member can lock them.",
     },
     find=find,
     healthy="Ordered queues are locked by their owners",

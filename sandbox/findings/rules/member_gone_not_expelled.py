@@ -52,14 +52,14 @@ def checks(view: ClusterView) -> Checked:
 CODE = "member_gone_not_expelled"
 RULE = Rule(
     code=CODE,
-    title="gone, and still listed",
+    title="gone, but still listed",
     hold_ms=HOLD_MS,
     sentences={
-        "listed": "The process of {who} is gone, and brokers still list it; they remove it in {left_ms}.",
+        "listed": "The process of {who} is gone, but brokers still list it; they remove it in {left_ms}.",
         "listed_earlier": (
-            "An earlier process of {who} is gone, and brokers still list it; they remove it in {left_ms}."
+            "An earlier process of {who} is gone, but brokers still list it; they remove it in {left_ms}."
         ),
-        "wait": Plural("queues", "Until then its queue waits.", "Until then its {queues} queues wait."),
+        "wait": Plural("queues", "Until then its {queues} queue waits.", "Until then its {queues} queues wait."),
     },
     find=find,
     healthy="Brokers list no member that is gone",

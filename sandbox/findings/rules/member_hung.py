@@ -63,7 +63,7 @@ RULE = Rule(
     hold_ms=HOLD_MS,
     sentences={
         "silent": "{who} has sent no heartbeat for {silent_ms}; brokers remove it in {left_ms}.",
-        "wait": Plural("queues", "Until then its queue waits.", "Until then its {queues} queues wait."),
+        "wait": Plural("queues", "Until then its {queues} queue waits.", "Until then its {queues} queues wait."),
         "crash": "Crash {who}…",
     },
     find=find,

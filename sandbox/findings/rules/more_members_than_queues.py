@@ -57,7 +57,11 @@ RULE = Rule(
     sentences={
         "idle": "{who} has no queue.",
         "all_idle": "{members} members have no queue.",
-        "counts": Plural("queues", "1 queue, {members} members.", "{queues} queues, {members} members."),
+        "counts": Plural(
+            "queues",
+            "There is {queues} queue for {members} members.",
+            "There are {queues} queues for {members} members.",
+        ),
         "stop": "Stop {who}…",
     },
     find=find,

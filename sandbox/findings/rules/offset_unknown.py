@@ -53,12 +53,14 @@ RULE = Rule(
     sentences={
         "unknown": Plural(
             "queues",
-            "No offset is stored for 1 queue of {topic}.",
+            "No offset is stored for {queues} queue of {topic}.",
             "No offset is stored for {queues} queues of {topic}.",
         ),
-        "waiting": Plural("waiting", "Its 1 message counts as lag.", "Their {waiting} messages count as lag."),
-        "begins": "Members read from the start that their settings name; the first commit stores an offset.",
-        "nobody_reads": "The group has no member; a new one begins at the start that its settings name.",
+        "waiting": Plural(
+            "waiting", "{waiting} stored message counts as lag.", "{waiting} stored messages count as lag."
+        ),
+        "begins": "ConsumeFromWhere sets where members begin; the first commit stores an offset.",
+        "nobody_reads": "The group has no member online; ConsumeFromWhere sets where a new one begins.",
     },
     find=find,
     healthy="Every queue with messages has a committed offset",

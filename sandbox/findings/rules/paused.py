@@ -45,7 +45,7 @@ RULE = Rule(
     hold_ms=HOLD_MS,
     sentences={
         "refused": "Brokers refuse the pulls of {group}: consumeEnable of its subscription group is false.",
-        "waiting": Plural("waiting", "1 message waits.", "{waiting} messages wait."),
+        "waiting": Plural("waiting", "{waiting} message waits.", "{waiting} messages wait."),
         "enable": "Let {group} consume…",
     },
     find=find,

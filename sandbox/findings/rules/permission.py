@@ -57,9 +57,9 @@ RULE = Rule(
     sentences={
         "reads": "{topic} refuses reads (permission {permission}).",
         "writes": "{topic} refuses writes (permission {permission}).",
-        "groups": Plural("groups", "1 group reads it.", "{groups} groups read it."),
-        "producers": Plural("producers", "1 producer sends to it.", "{producers} producers send to it."),
-        "permit": "Permit both…",
+        "groups": Plural("groups", "{groups} group reads it.", "{groups} groups read it."),
+        "producers": Plural("producers", "{producers} producer sends to it.", "{producers} producers send to it."),
+        "permit": "Permit reads and writes…",
     },
     find=find,
     healthy="Every topic permits reads and writes",

@@ -115,21 +115,23 @@ RULE = Rule(
     sentences={
         "unassigned": Plural(
             "count",
-            "1 of {queues} queues of {topic} is assigned to no member of {group}: {names}.",
+            "{count} of {queues} queues of {topic} is assigned to no member of {group}: {names}.",
             "{count} of {queues} queues of {topic} are assigned to no member of {group}: {names}.",
         ),
         "unread": Plural(
             "count",
-            "1 of {queues} queues of {topic} is assigned to a member that does not read it: {names}.",
+            "{count} of {queues} queues of {topic} is assigned to a member that does not read it: {names}.",
             "{count} of {queues} queues of {topic} are assigned to members that do not read them: {names}.",
         ),
-        "waiting": Plural("waiting", "1 message waits in them.", "{waiting} messages wait in them."),
+        "waiting": Plural("waiting", "{waiting} message waits in them.", "{waiting} messages wait in them."),
         "counts": "{topic} has {write} write queues and {read} read queues.",
         "hidden": Plural(
-            "messages", "1 message is stored beyond the read queues.", "{messages} messages are beyond the read queues."
+            "messages",
+            "{messages} message is stored beyond the read queues.",
+            "{messages} messages are stored beyond the read queues.",
         ),
         "unreadable_queues": Plural(
-            "queues", "No member may read the other queue.", "No member may read the other {queues} queues."
+            "queues", "No member may read {queues} other queue.", "No member may read {queues} other queues."
         ),
         "permission": "{group} cannot read {topic}: its read permission is off.",
         "grow": "Raise the read count…",

@@ -63,7 +63,7 @@ RULE = Rule(
     hold_ms=HOLD_MS,
     sentences={
         "rounds": "Members left {left} times and joined {joined} times in {within_ms}.",
-        "newest": "The newest is {who}, since {age_ms}.",
+        "newest": "The newest member is {who}; it joined {age_ms} ago.",
         "costs": "Each change moves queues; messages without a committed offset are delivered again.",
     },
     find=find,

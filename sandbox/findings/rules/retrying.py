@@ -39,7 +39,7 @@ RULE = Rule(
     sentences={
         "waiting": Plural(
             "count",
-            "1 message failed and waits for its next attempt.",
+            "{count} message failed and waits for its next attempt.",
             "{count} messages failed and wait for their next attempt.",
         ),
         "next": "The next attempt is in {next_ms}.",

@@ -60,8 +60,8 @@ RULE = Rule(
     title="members share a client id",
     hold_ms=HOLD_MS,
     sentences={
-        "shared": "{connections} connections share the client id {client_id}: each takes the same queues.",
-        "unread": Plural("queues", "1 queue is read by no member.", "{queues} queues are read by no member."),
+        "shared": "{connections} connections share the client id {client_id}: each is assigned the same queues.",
+        "unread": Plural("queues", "No member reads {queues} queue.", "No member reads {queues} queues."),
         "stop": "Stop the copy…",
     },
     find=find,

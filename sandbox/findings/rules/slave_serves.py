@@ -43,7 +43,7 @@ RULE = Rule(
     sentences={
         "reads": Plural(
             "queues",
-            "1 queue of {broker} is read from the slave.",
+            "{queues} queue of {broker} is read from the slave.",
             "{queues} queues of {broker} are read from the slave.",
         ),
         "older": "The slave's offsets can be older than the master's: messages may be delivered again.",

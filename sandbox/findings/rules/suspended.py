@@ -66,9 +66,9 @@ RULE = Rule(
         "failed_without_key": (
             "{queue} is suspended: the message at {offset} failed {attempts} times in {who} within {failing_ms}."
         ),
-        "no_limit": "It is tried again without a limit.",
+        "no_limit": "The member retries it without a limit.",
         "limit": "After {most} failures it becomes a dead letter.",
-        "behind": Plural("behind", "1 message behind it waits.", "{behind} messages behind it wait."),
+        "behind": Plural("behind", "{behind} message behind it waits.", "{behind} messages behind it wait."),
     },
     find=find,
     healthy="No orderly queue is suspended",

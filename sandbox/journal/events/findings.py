@@ -17,7 +17,7 @@ class FindingOpened(NamedTuple):
 
     code: str
     severity: str  # error, warning, info
-    kind: str  # group, queue, member, broker, topic, cluster
+    kind: str  # group, queue, member, broker, topic, message, cluster
     subject: str
     group: str
     topic: str
@@ -26,9 +26,9 @@ class FindingOpened(NamedTuple):
 
 
 @said("ok", "finding", "{subject}: {code} ended after {lasted_ms}")
-@said("quiet", "finding", "{subject}: {code} still held when the sandbox fell asleep", when="how=asleep")
+@said("quiet", "finding", "{subject}: {code} is still open; the sandbox sleeps", when="how=asleep")
 class FindingClosed(NamedTuple):
-    """A finding closed, once its condition had been absent for its time; or the sandbox fell asleep."""
+    """A finding closed, once its condition had been absent for its time; or the sandbox sleeps."""
 
     code: str
     kind: str
