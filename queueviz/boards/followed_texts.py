@@ -1,4 +1,4 @@
-"""What followed an action, in the reader's language."""
+"""Consequences of an action, in the reader's language."""
 
 from __future__ import annotations
 

@@ -190,6 +190,8 @@ class AttachedCluster:
         self.watch.unsubscribe(bell)
 
     async def _look_for_findings(self) -> bool:
+        if self.picture.seen_ms is None:
+            return True  # no node has ever answered: nothing is known
         view, follows = view_of(self.picture, self.limits, self.resets.causes, self._history, self.clock.now_ms())
         self.findings.look(view, follows=follows)
         self.watch.ring()

@@ -172,7 +172,7 @@ class LabState(Question):
 
 @dataclass(frozen=True, kw_only=True)
 class WhatFollowed(Question):
-    """What followed the action with this event number: who took the queues, and which messages came again."""
+    """Consequences of the action with this event number: new owners of queues, and messages delivered again."""
 
     seq: Annotated[int, Between(0, INT64_MAX)]
 

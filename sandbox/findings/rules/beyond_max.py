@@ -10,7 +10,6 @@ from sandbox.findings.view import ClusterView
 from sandbox.kernel.sentences import Plural
 
 HOLD_MS = 4_000
-POLLED_HOLD_MS = 15_000  # a real cluster reports offsets more often than the ends of queues
 
 
 def find(view: ClusterView) -> Iterator[Finding]:

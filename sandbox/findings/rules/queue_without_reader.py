@@ -97,6 +97,9 @@ def _unread(view: ClusterView, group: GroupNow, topic: str) -> Iterator[Finding]
 
 def _is_idle(view: ClusterView, group: GroupNow, queue: QueueAt) -> bool:
     """Return True if the queue will have had no owner for `ROUTE_MS` once the finding opens."""
+    assigned = group.members.get(queue.row["assigned"] or "")
+    if view.attached and (assigned is None or assigned["queues"] is None):
+        return False  # a member that does not report its queues may read it
     since_ms = view.history.unchanged_since_ms(owner_key(group.name, queue))
     return since_ms is not None and view.at_ms - since_ms >= ROUTE_MS - HOLD_MS
 

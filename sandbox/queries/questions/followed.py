@@ -1,4 +1,4 @@
-"""What followed an action, from the facts after it: who took the queues, when, and which messages came again."""
+"""Consequences of an action, from the facts after it: new owners of queues, and messages delivered again."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -52,7 +52,7 @@ class After(NamedTuple):
 
 @answers(WhatFollowed)
 def followed(cluster: Cluster, question: WhatFollowed) -> Followed:
-    """Return what followed the action `seq`, in sentences."""
+    """Return the consequences of the action `seq`, in sentences."""
     try:
         entries = cluster.journal.since(question.seq)
     except Overrun:

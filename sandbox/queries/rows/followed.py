@@ -1,4 +1,4 @@
-"""What followed an action: sentences with their values (question `what-followed`)."""
+"""Consequences of an action: sentences with their values (question `what-followed`)."""
 
 from collections.abc import Mapping
 from typing import TypedDict
