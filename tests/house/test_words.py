@@ -17,6 +17,7 @@ from sandbox.control.actions import BY_NAME
 from sandbox.findings.all_rules import RULES
 from sandbox.journal.events import SAID
 from sandbox.kernel.sentences import forms_of
+from sandbox.queries.rows.followed import SENTENCES as FOLLOWED
 from tests.house.conftest import NeededForRelease
 
 ROOT = Path(__file__).parents[2]
@@ -301,6 +302,7 @@ def test_every_text_of_a_finding_has_a_chinese_text(catalogue: Catalogue) -> Non
     texts = [Text(rule.code, text) for rule in RULES for text in (rule.title, rule.healthy)]
     for rule in RULES:
         texts += [Text(rule.code, form) for sentence in rule.sentences.values() for form in forms_of(sentence)]
+    texts += [Text(name, form) for name, sentence in FOLLOWED.items() for form in forms_of(sentence)]
     assert len(texts) > 180, "the sentences of the rules are no longer read"
     catalogue.check(texts)
 

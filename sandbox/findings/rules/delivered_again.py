@@ -47,7 +47,7 @@ RULE = Rule(
     sentences={
         "again": Plural(
             "again",
-            "1 message was delivered again within the last minute.",
+            "{again} message was delivered again within the last minute.",
             "{again} messages were delivered again within the last minute.",
         ),
         "crash_before_commit": "A member crashed after it finished them and before it committed their offsets.",

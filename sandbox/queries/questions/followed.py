@@ -124,11 +124,11 @@ def _start(after: After) -> Followed:
         and entry.event.client_id == begun.client_id
         and not entry.event.topic.startswith("%")
     ]
-    who = _label(after, begun.client_id)
+    label = _label(after, begun.client_id)
     if taken and after.cluster.clock.now_ms() - taken[-1].at_ms >= 1_000:
         after_ms = taken[-1].at_ms - after.entry.at_ms
-        return _answer(True, [_say("has", who=who, queues=len(taken), after_ms=after_ms)])
-    return _answer(after.settled, [_say("has_none", who=who)] if after.settled else [])
+        return _answer(True, [_say("has", who=label, queues=len(taken), after_ms=after_ms)])
+    return _answer(after.settled, [_say("has_none", who=label)] if after.settled else [])
 
 
 def _reset(after: After) -> Followed:

@@ -15,20 +15,20 @@ SENTENCES: Mapping[str, Sentence] = {
     "stopped": "{who} stopped cleanly: its offsets are committed.",
     "hangs": Plural(
         "queues",
-        "{who} hangs. Brokers keep it for {kept_ms} without a heartbeat; until then its queue waits.",
+        "{who} hangs. Brokers keep it for {kept_ms} without a heartbeat; until then its {queues} queue waits.",
         "{who} hangs. Brokers keep it for {kept_ms} without a heartbeat; until then its {queues} queues wait.",
     ),
     "took": Plural(
-        "queues", "{by} took its queue after {after_ms}.", "{by} took its {queues} queues after {after_ms}."
+        "queues", "{by} took its {queues} queue after {after_ms}.", "{by} took its {queues} queues after {after_ms}."
     ),
-    "took_at_once": Plural("queues", "{by} took its queue at once.", "{by} took its {queues} queues at once."),
+    "took_at_once": Plural("queues", "{by} took its {queues} queue at once.", "{by} took its {queues} queues at once."),
     "untaken": "No other member has taken its queues.",
-    "again": Plural("messages", "1 message was delivered again.", "{messages} messages were delivered again."),
+    "again": Plural("messages", "{messages} message was delivered again.", "{messages} messages were delivered again."),
     "never_again": "No message was delivered again.",
-    "has": Plural("queues", "{who} has 1 queue after {after_ms}.", "{who} has {queues} queues after {after_ms}."),
+    "has": Plural("queues", "{who} has {queues} queue after {after_ms}.", "{who} has {queues} queues after {after_ms}."),
     "has_none": "{who} has no queue: other members have all of them.",
-    "replayed": Plural("replayed", "1 message is delivered again.", "{replayed} messages are delivered again."),
-    "skipped": Plural("skipped", "1 message is skipped.", "{skipped} messages are skipped."),
+    "replayed": Plural("replayed", "{replayed} message is delivered again.", "{replayed} messages are delivered again."),
+    "skipped": Plural("skipped", "{skipped} message is skipped.", "{skipped} messages are skipped."),
 }
 
 
