@@ -25,9 +25,13 @@ SENTENCES: Mapping[str, Sentence] = {
     "untaken": "No other member has taken its queues.",
     "again": Plural("messages", "{messages} message was delivered again.", "{messages} messages were delivered again."),
     "never_again": "No message was delivered again.",
-    "has": Plural("queues", "{who} has {queues} queue after {after_ms}.", "{who} has {queues} queues after {after_ms}."),
+    "has": Plural(
+        "queues", "{who} has {queues} queue after {after_ms}.", "{who} has {queues} queues after {after_ms}."
+    ),
     "has_none": "{who} has no queue: other members have all of them.",
-    "replayed": Plural("replayed", "{replayed} message is delivered again.", "{replayed} messages are delivered again."),
+    "replayed": Plural(
+        "replayed", "{replayed} message is delivered again.", "{replayed} messages are delivered again."
+    ),
     "skipped": Plural("skipped", "{skipped} message is skipped.", "{skipped} messages are skipped."),
 }
 
