@@ -61,7 +61,7 @@ class Input(NamedTuple):
 @contextmanager
 def inputs_in(home: Path, deployments: tuple[str, ...]) -> Iterator[Inputs]:
     """`deployments`: each has its own topics for the rows that it sends."""
-    topics = [f"{kind}-{name}" for kind in ("In", "Copies", "Flow") for name in deployments]
+    topics = [f"{kind}-{name}" for kind in ("In", "Sent") for name in deployments]
     for name in ("world", "labs", "broker", "closed", "sealed", "damaged"):
         (home / name).mkdir()
     live = Broker(home / "live")
@@ -177,10 +177,6 @@ SOURCE_INPUTS: dict[str, Callable[[Inputs], Input]] = {
     "a-topic-read-once": lambda inputs: _topic(inputs, "once"),
     "a-topic-as-a-stream": lambda inputs: _topic(inputs, "stream", startingOffsets="earliest"),
 }
-SENDS: dict[str, Callable[[Inputs, str], Input]] = {
-    "Copies": lambda inputs, name: _topic(inputs, "once", to=f"Copies-{name}"),
-    "Flow": lambda inputs, name: _topic(inputs, "stream", to=f"Flow-{name}", startingOffsets="earliest"),
-}
 
 
 def _stores(inputs: Inputs, how: str) -> Input:
@@ -206,8 +202,9 @@ def source_order(source: str, inputs: Inputs, home: Path) -> Order:
     return _order("source", SOURCE_INPUTS[source](inputs), home / source)
 
 
-def send_order(topic: str, inputs: Inputs, name: str, home: Path) -> Order:
-    return _order("source", SENDS[topic](inputs, name), home / topic)
+def send_order(inputs: Inputs, name: str, home: Path) -> Order:
+    """Return the order of a stream from the topic T to one of the deployment `name`."""
+    return _order("source", _topic(inputs, "stream", to=f"Sent-{name}", startingOffsets="earliest"), home / "sent")
 
 
 def _order(job: str, job_input: Input, out: Path) -> Order:

@@ -1,8 +1,8 @@
-"""The child process with one more job, `source`: rows of a source are a table, or are sent to a topic.
+"""The child process with one more job, `source`: the rows of a source are its table.
 
     how         once · stream (to the end there is, with a checkpoint) · sealed (the stores with their sealed log files)
     source      a Spark format; the options of the source are options of the job
-    to          a topic of the same cluster, to which the rows are sent; then there is no table
+    to          a topic of the same cluster, to which a stream sends the rows; then there is no table
 
 `python -m tests.pipeline.source_jobs` is started in place of `python -m sandbox.pipeline`.
 """
@@ -42,22 +42,16 @@ def run(job_input: Given) -> Mapping[str, Any]:
     of_source = {name: options[name] for name in OF_SOURCES if name in options}
     is_once = options["how"] == "once"
     rows = (session.read if is_once else session.readStream).format(options["source"]).options(**of_source).load()
-    if is_once and "to" not in options:
-        return {"rows": rows}
     if is_once:
-        rows.drop("topic").write.format("rocketmq").options(**_sink(options)).mode("append").save()
-        return {}
+        return {"rows": rows}
     streamed = str(job_input.out / "streamed")
     writer = rows.writeStream.format("parquet").option("path", streamed)
     if "to" in options:
-        writer = rows.drop("topic").writeStream.format("rocketmq").options(**_sink(options))
+        writer = rows.drop("topic").writeStream.format("rocketmq")
+        writer = writer.options(names=options["names"], topic=options["to"])
     writer = writer.option("checkpointLocation", str(job_input.out / "checkpoint"))
     writer.trigger(availableNow=True).start().awaitTermination()
     return {} if "to" in options else {"rows": session.read.parquet(streamed)}
-
-
-def _sink(options: Mapping[str, str]) -> dict[str, str]:
-    return {"names": options["names"], "topic": options["to"]}
 
 
 if __name__ == "__main__":
