@@ -17,6 +17,8 @@ query each, in turns, so that a busy moment of the machine meets all of them; me
 
 `…_mb_s` counts bytes of the log.  `latency`: from a message's born time to its row in foreachBatch, at 1000 messages a
 second, with the settings of the session; goals: half of Parquet's rate, three times `rows`, p50 within 300 ms.
+
+`start`: seconds of a command over a small store, with a cold and a warm Spark (`pipeline_start`).
 """
 
 import json
@@ -35,7 +37,7 @@ from sandbox.kernel.clock import wall_ms
 from sandbox.pipeline.runs.launch import Child, Where, environment_of
 from sandbox.pipeline.sources.records import rows_of
 from sandbox.store_columns.queue_positions import log_files
-from tests.bench import pipeline_sealed
+from tests.bench import pipeline_sealed, pipeline_start
 from tests.bench.pipeline_sealed import KINDS, LIGHT, Sealed, Took, took
 from tests.bench.pipeline_store import MIB, fill
 
@@ -61,8 +63,9 @@ SCALES = {
 
 
 def run(quick: bool = False) -> dict[str, Any]:
-    """Return figures of stores, then those of a class: an audit, and grading it."""
-    return of_stores("quick" if quick else "full") | of_a_class("quick" if quick else "full")
+    """Return figures of stores, those of a class (an audit, and grading it), and those of the start of a command."""
+    scale = "quick" if quick else "full"
+    return of_stores(scale) | of_a_class(scale) | {"start": pipeline_start.of_commands(scale)}
 
 
 def of_stores(scale: str) -> dict[str, Any]:

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.pipeline.runs.kept_session import session_in
 from sandbox.pipeline.sources.records import rows_of
 from sandbox.store_columns.queue_positions import log_files
-from tests.bench import pipeline, pipeline_sealed
+from tests.bench import pipeline, pipeline_sealed, pipeline_start
 from tests.bench.pipeline_rows import rows_in
 from tests.bench.pipeline_sealed import Took
 from tests.bench.pipeline_store import fill
@@ -44,6 +45,25 @@ def test_ratios_are_those_of_rates_by_wall_and_by_processors() -> None:
     sealed = pipeline_sealed.ratios(taken)
     assert sorted(sealed) == ["full", "full_closed", "light", "light_closed", "noop", "noop_closed"]
     assert (sealed["noop"], sealed["noop_closed"]) == ({"wall": 0.5, "cpu": 0.5}, {"wall": 1.0, "cpu": 2.0})
+
+
+def test_figures_of_a_start_are_medians_and_their_ratio() -> None:
+    cold, warm = [Took(9.0, 20.0), Took(7.0, 14.0), Took(8.0, 15.0)], [Took(2.0, 1.5), Took(1.5, 1.0), Took(2.5, 2.0)]
+    assert pipeline_start.figures_of(cold, warm) == {
+        "cold_s": 8.0,
+        "cold_cpu_s": 15.0,
+        "warm_s": 2.0,
+        "warm_cpu_s": 1.5,
+        "cold_of_warm": 4.0,
+    }
+
+
+@pytest.mark.wide
+def test_a_command_starts_cold_and_warm_and_the_kept_process_ends(tmp_path: Path) -> None:
+    figures = pipeline_start.of_commands("smallest", tmp_path)
+    assert all(figures[name] > 0 for name in ("messages", "cold_s", "cold_cpu_s", "warm_s", "warm_cpu_s"))
+    assert figures["cold_of_warm"] == pytest.approx(figures["cold_s"] / figures["warm_s"], rel=0.05)
+    assert session_in(tmp_path / "pipeline" / ".spark") is None
 
 
 @pytest.mark.wide

@@ -5,7 +5,9 @@ import os
 import subprocess
 import sys
 import venv
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from tests.server.server import ROOT
 
@@ -42,9 +44,10 @@ def make() -> Path:
     return programs
 
 
-def run(programs: Path, where: Path, *command: str) -> str:
-    """Run a command and return its output."""
-    surroundings = {**os.environ, "HOME": str(where), "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+def run(programs: Path, where: Path, *command: str, environment: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Run a command and return its output.  `environment`: further variables."""
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    surroundings = {**os.environ, "HOME": str(where), "PATH": path, **environment}
     done = subprocess.run(
         [str(programs / command[0]), *command[1:]],
         cwd=where,

@@ -1,5 +1,7 @@
 """Shared parts of audit tests: the tables of a result, and a run over many sandboxes at once."""
 
+from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,17 @@ def table(out: Path, name: str) -> Table:
     assert found is not None
     made: Table = pq.read_table(out / found.tables[name].path).to_pylist()
     return made
+
+
+def rows_of_tables(out: Path, without: Collection[str] = ()) -> dict[str, Counter[str]]:
+    """Return the rows of all tables of a result, without the columns that are of the run itself."""
+    manifest = manifest_of(out)
+    assert manifest is not None
+    return {
+        name: Counter(repr({column: value for column, value in row.items() if column not in without}) for row in rows)
+        for name in manifest.tables
+        for rows in [table(out, name)]
+    }
 
 
 def run_over(run: Run, job: str, worlds: dict[str, Recorded], out: Path) -> Path:

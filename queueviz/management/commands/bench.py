@@ -55,7 +55,7 @@ class Command(BaseCommand):
         "and Apache's; needs Java and Maven), board (time and bytes of one reading, bytes of a recording), class "
         "(one viewed sandbox per student; --lab adds a teacher, connection failures and a server crash; "
         "--burst sends N answers within 1 s; --start starts N labs within 3 s), pipeline (a store read with "
-        "Spark, compared with Parquet)."
+        "Spark, compared with Parquet; a command with a cold and a warm Spark)."
     )
     requires_system_checks = ()
 

@@ -27,6 +27,7 @@ NOT_RUN = {
     "pip install ./script/spark_wheel": "the fixture installs it, from the wheel of that directory",
     "OUT/manifest.json": "the layout of a result, not code",
     "[PYTHON_DATA_SOURCE_ERROR] ": "what Spark prints of a mistake; test_kafka_habits.py compares it",
+    "start.messages": "what `bench pipeline` prints",
     "spark.sql.catalog.queueviz ": "settings of another version of Spark, whose jars are not here",
     f"{COMMAND}pipeline lag_history --sandbox payments-1 --follow": "runs until Ctrl-C",
     f"{COMMAND}pipeline grading --course": "needs a course with students; test_course_grading.py grades one",

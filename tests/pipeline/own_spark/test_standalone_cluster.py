@@ -2,27 +2,23 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Event
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from sandbox.pipeline.runs.launch import ENDED, Child, Order, Where
-from sandbox.pipeline.runs.results import manifest_of
+from sandbox.pipeline.runs.launch import Child, Order, Where
 from sandbox.store.disk import FileDisk
-from tests.pipeline.audits import table
+from tests.pipeline.audits import rows_of_tables, table
 from tests.pipeline.broker_process import broker_with
-from tests.pipeline.command_line import WITHIN_S
+from tests.pipeline.executor_kills import Moment, Sparks
 from tests.pipeline.growing import sealed_and_appended
 from tests.pipeline.sealed_reads import rows_alone, rows_through
-from tests.pipeline.standalone import WORKERS, Cluster, Executor, standalone
+from tests.pipeline.standalone import Executor, standalone
 from tests.pipeline.test_import import stored
 from tests.pipeline.test_lag_history import TABLES, expected, in_order
 from tests.pipeline.test_rebalance_history import hung
@@ -32,80 +28,8 @@ from tests.unit.store.stores import Stores, message
 
 pytestmark = pytest.mark.pipeline
 
-LOOK_EVERY_S = 0.005  # tasks are short
 FILE_BYTES, FILES, BODY_BYTES = 16 << 20, 5, 8 << 10  # of a log; the last one is not full
-Moment = Callable[[Executor], bool]
 Start = Callable[..., dict[str, Any]]
-
-
-class Killer:
-    """Kills the first executor that has a task at the moment asked for, while one run is at work."""
-
-    def __init__(self, cluster: Cluster, words: Path, moment: Moment) -> None:
-        self.cluster, self.words, self.moment = cluster, words, moment
-        self.over = Event()
-        self.before = len(words.read_text(errors="replace"))
-
-    def kill(self) -> str:
-        """Return Spark's message about the lost task.  If the task had ended just then, kill another executor."""
-        while not (lost := self._kill_one()):
-            continue
-        return lost
-
-    def _kill_one(self) -> str:
-        """Empty: it had no task any more."""
-        victim = until(self._chosen, within_s=WITHIN_S, every_s=LOOK_EVERY_S, what="an executor with a task")
-        assert victim is not None
-        number = victim.number
-        os.kill(victim.process, signal.SIGKILL)
-        until(lambda: f"Lost executor {number} on" in self._said(), within_s=WITHIN_S)
-        until(
-            lambda: number not in self._numbers() and len(self._numbers()) == WORKERS,
-            within_s=WITHIN_S,
-            what="another executor in its place",
-        )
-        return next(
-            (
-                line
-                for line in self._said().splitlines()
-                if "Lost task" in line and f"executor {number}): ExecutorLostFailure" in line
-            ),
-            "",
-        )
-
-    def _chosen(self) -> Executor | None:
-        assert not self.over.is_set(), "the job ended before a task could be killed"
-        return next((one for one in self.cluster.executors() if one.tasks() and self.moment(one)), None)
-
-    def _numbers(self) -> set[str]:
-        return {one.number for one in self.cluster.executors()}
-
-    def _said(self) -> str:
-        """Return Spark's output of this run."""
-        return self.words.read_text(errors="replace")[self.before :]
-
-
-class Sparks(NamedTuple):
-    """A child process of ours on the cluster, whose Spark writes `words`."""
-
-    cluster: Cluster
-    child: Child
-    words: Path
-
-    def run(self, order: Order) -> dict[str, Any]:
-        """The last report."""
-        self.child.order(order)
-        return next(reported for reported in self.child.reports() if reported["state"] in ENDED)
-
-    def run_killed(self, order: Order, moment: Moment) -> dict[str, Any]:
-        """The last report.  Raises AssertionError where no task was lost."""
-        killer = Killer(self.cluster, self.words, moment)
-        with ThreadPoolExecutor(1) as pool:
-            killed = pool.submit(killer.kill)
-            last = self.run(order)
-            killer.over.set()
-            print(f"{order.job}: {killed.result(WITHIN_S)}")
-        return last
 
 
 @pytest.fixture(scope="module")
@@ -171,21 +95,14 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def made(out: Path) -> dict[str, Counter[str]]:
-    """All tables of a result, as sets of rows."""
-    manifest = manifest_of(out)
-    assert manifest is not None
-    return {name: Counter(map(repr, table(out, name))) for name in manifest.tables}
-
-
 def parent(process: int) -> int:
     return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def assert_alike(home: Path) -> None:
     """The tables of the quiet run have rows, and are those of the run whose executor was killed."""
-    assert any(made(home / "out").values())
-    assert made(home / "killed") == made(home / "out")
+    assert any(rows_of_tables(home / "out").values())
+    assert rows_of_tables(home / "killed") == rows_of_tables(home / "out")
 
 
 def files_of(out: Path) -> list[tuple[str, bytes]]:
