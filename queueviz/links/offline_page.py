@@ -15,6 +15,7 @@ from django.utils.safestring import mark_safe
 from queueviz.boards.js_texts import PageTexts, texts
 from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.operations.module_graph import imported
+from sandbox.findings.all_rules import BY_CODE
 
 MAIN = "page_offline.js"
 STYLES = ("tokens", "base", "strip", "board", "player")
@@ -54,10 +55,15 @@ def _address(module: str) -> str:
 
 
 def _said() -> PageTexts:
-    """Return the texts of the families that the modules name."""
+    """Return the texts of the families that the modules name, without titles of findings: their codes are words."""
     families = {family for name in (MAIN, *imported(MAIN)) for family in FAMILY.findall(_read(f"js/{name}"))}
     words = texts(PLAYER_WORDS)
-    return {**words, "texts": {key: text for key, text in words["texts"].items() if key.partition(".")[0] in families}}
+    values = {value: word for value, word in words["values"].items() if value not in BY_CODE}
+    return {
+        **words,
+        "values": values,
+        "texts": {key: text for key, text in words["texts"].items() if key.partition(".")[0] in families},
+    }
 
 
 def _style(name: str) -> str:

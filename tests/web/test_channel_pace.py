@@ -22,7 +22,7 @@ def reading(queues: int, at: int) -> Reading:
 
 
 def test_every_kind_of_channel_that_may_be_watched_has_its_pace_and_no_other() -> None:
-    read_with_the_page_only = {"topics"}
+    read_with_the_page_only = {"topics", "findings"}
     assert {name for name, kind in KINDS.items() if kind.least_interval_s} == set(KINDS) - read_with_the_page_only
 
 

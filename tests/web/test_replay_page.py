@@ -8,6 +8,7 @@ from queueviz.boards import BOARDS, TABS
 from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.links import replay_state
 from queueviz.models import Sandbox
+from queueviz.templatetags.pages import tabs
 from sandbox.journal.events.life import STRETCH_ENDS
 from sandbox.kernel.errors import ActionRefused
 from tests.web.fake_port import FakePort
@@ -84,7 +85,7 @@ def test_only_who_may_see_a_sandbox_sees_its_stretches(visitor: Client, anonymou
 def test_every_tab_of_the_past_leads_to_the_past(visitor: Client, mine: str) -> None:
     for path in ("", "journal/", "locks/", "topics/"):
         page = visitor.get(f"/s/{mine}/{path}?at=18402").content.decode()
-        assert all(f'href="/s/{mine}/{tab.path}?at=18402"' in page for tab in TABS)
+        assert all(f'href="/s/{mine}/{tab.path}?at=18402"' in page for tab in tabs())
     assert f'href="/s/{mine}/journal/"' in visitor.get(f"/s/{mine}/").content.decode()
 
 

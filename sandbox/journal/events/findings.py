@@ -7,7 +7,6 @@ from sandbox.journal.events.event import said
 
 @said("warn", "finding", "{subject}: {code}", "warn")
 @said("bad", "finding", "{subject}: {code}", "bad", when="severity=error")
-@said("quiet", "finding", "{subject}: {code}", when="severity=info")
 class FindingOpened(NamedTuple):
     """A finding opened, once its condition had held for its time.
 

@@ -64,7 +64,8 @@ function plain(name, value) {
   if (Array.isArray(value)) return String(value.length);
   if (name.endsWith("_ms")) return value < 0 ? `−${duration(-value)}` : duration(value);
   if (NUMBERS.has(name)) return number(value);
-  return (given.valued?.includes(name) && given.values[value]) || (value ?? UNKNOWN);
+  if (given.valued?.includes(name) && value) return given.values[value] ?? String(value).replaceAll("_", " ");
+  return value ?? UNKNOWN;
 }
 
 function actionText(action, fields) {
