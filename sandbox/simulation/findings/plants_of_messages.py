@@ -1,0 +1,112 @@
+"""Troubles of single messages: unfinished, failing, delayed, half or dead."""
+
+from collections.abc import Callable
+
+from sandbox.broker.stored_text import host_of
+from sandbox.kernel.chance import Chance
+from sandbox.simulation.findings.plant import Act, Plant, act
+from sandbox.simulation.findings.stage import GROUP, TOPIC, Stage
+from sandbox.message import properties as props
+from sandbox.message.message import InboundMessage
+from sandbox.message.topic_names import retry_topic
+from sandbox.simulation.world import World
+
+MOST_ATTEMPTS = 16
+HOST = host_of("10.0.0.1:1")
+
+
+def _pinned(stage: Stage, chance: Chance) -> list[Act]:
+    key = f"stuck-{chance.below(1000)}"
+    return [
+        *(act("ChangeActor", actor=label, slow_key=key, slow_ms=600_000) for label in stage.members),
+        act("SendMessages", topic=TOPIC, count=1, key=key),
+    ]
+
+
+def _failing(stage: Stage, chance: Chance) -> list[Act]:
+    return [
+        *(act("ChangeActor", actor=label, fail_percent=100.0) for label in stage.members),
+        act("SendMessages", topic=TOPIC, count=20, key="bad-{n}"),
+    ]
+
+
+def _poison(stage: Stage, chance: Chance) -> list[Act]:
+    key = f"poison-{chance.below(1000)}"
+    return [
+        *(act("ChangeActor", actor=label, handler=f"reject {key}") for label in stage.members),
+        act("SendMessages", topic=TOPIC, count=1, key=key),
+    ]
+
+
+def _last_attempt(key: str) -> Callable[[World], None]:
+    """Return a function that stores a message as it is before its last attempt.
+
+    The attempts before take 4 h 46 min, as long as all delay levels from the third on.
+    """
+
+    def call(world: World) -> None:
+        broker = world.cluster.nodes.masters()[0].running
+        pairs = {props.KEYS: key, props.RETRY_TOPIC: TOPIC, props.UNIQ_KEY: f"{key}-unique", props.WAIT: "false"}
+        now_ms = world.cluster.clock.now_ms()
+        broker.store.put_message(
+            InboundMessage(
+                retry_topic(GROUP), 0, b"x", props.encode(pairs).encode(), 0, 0, 0, now_ms, HOST, MOST_ATTEMPTS, 0
+            )
+        )
+
+    return call
+
+
+def _dying(stage: Stage, chance: Chance) -> list[Act]:
+    key = f"last-{chance.below(1000)}"
+    return [
+        *(act("ChangeActor", actor=label, handler=f"reject {key}") for label in stage.members),
+        *(Act(1.0, "", {}, _last_attempt(key)) for _ in range(1 + chance.below(3))),
+    ]
+
+
+def _delayed(stage: Stage, chance: Chance) -> list[Act]:
+    return [
+        act(
+            "SendMessages",
+            topic=TOPIC,
+            count=5 + chance.below(20),
+            key="later-{n}",
+            delay_level=chance.choice((5, 6, 9)),
+        )
+    ]
+
+
+def _half(stage: Stage, chance: Chance) -> list[Act]:
+    return [
+        act("StartProducer", actor="bank", topic=TOPIC, rate_per_s=0.3, transactional=True),
+        act("ChangeActor", actor="bank", handler="silent"),
+    ]
+
+
+def _suspended(stage: Stage, chance: Chance) -> list[Act]:
+    key = f"refused-{chance.below(1000)}"
+    return [
+        *(act("ChangeActor", actor=label, handler=f"reject {key}") for label in stage.fifo),
+        act("SendMessages", topic=TOPIC, count=1, key=key),
+    ]
+
+
+def _flow(stage: Stage, chance: Chance) -> list[Act]:
+    return [
+        *(act("ChangeActor", actor=label, slow_key="wall", slow_ms=600_000) for label in stage.members),
+        act("SendMessages", topic=TOPIC, count=1, key="wall"),
+        act("SendMessages", 1.0, topic=TOPIC, count=5_000, key="flood-{n}", body_bytes=20),
+    ]
+
+
+PLANTS = (
+    Plant("offset_pinned", _pinned, 20.0, ("flow_control",)),
+    Plant("retrying", _failing, 6.0, ("poison_message", "consumers_too_slow"), alone=True),
+    Plant("poison_message", _poison, 40.0, looks_s=180.0),
+    Plant("dead_letters_grow", _dying, 1.0),
+    Plant("delay_waiting", _delayed, 2.0),
+    Plant("half_message_open", _half, 33.0),
+    Plant("suspended", _suspended, 3.0, ("offset_pinned",), ordered=True),
+    Plant("flow_control", _flow, 6.0, ("offset_pinned", "consumers_too_slow")),
+)
