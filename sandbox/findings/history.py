@@ -119,10 +119,10 @@ class History:
         known = self._values.get(key)
         return None if known is None else known[1]
 
-    def changes(self, key: Hashable, within_ms: int) -> int:
-        """Return how often the value changed within the last `within_ms`."""
+    def changes(self, key: Hashable, within_ms: int) -> list[int]:
+        """Return the times of the value's changes within the last `within_ms`."""
         assert self.at_ms is not None
-        return sum(1 for at_ms in self._changes.get(key, ()) if self.at_ms - at_ms <= within_ms)
+        return [at_ms for at_ms in self._changes.get(key, ()) if self.at_ms - at_ms <= within_ms]
 
     def keep(self, keys: Iterable[Hashable]) -> None:
         """Forget everything about other keys."""

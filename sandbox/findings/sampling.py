@@ -4,6 +4,8 @@ from collections.abc import Hashable
 
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
 
+EARLY_MS = 60_000
+
 
 def stored_key(topic: str, queue: str) -> Hashable:
     """Key of a queue's max offset."""
@@ -42,6 +44,16 @@ def left_key(group: str) -> Hashable:
     return "left", group
 
 
+def left_early_key(group: str) -> Hashable:
+    """Key of the newest time when a process left that had joined within `EARLY_MS`."""
+    return "left early", group
+
+
+def present_key(group: str, process: Hashable) -> Hashable:
+    """Key of one process of a group, recorded while it is online."""
+    return "present", group, process
+
+
 def owner_key(group: str, queue: QueueAt) -> Hashable:
     """Key of a queue's owner, `""` without one."""
     return "owner", group, queue.topic, queue.name
@@ -61,6 +73,12 @@ def left_out(group: GroupNow) -> tuple[int, int]:
     """Return the messages that members dropped and brokers passed over, since the processes of the members began."""
     rows = group.online().values()
     return sum(row["dropped"] or 0 for row in rows), sum(row["passed_over"] or 0 for row in rows)
+
+
+def _is_early(view: ClusterView, present: Hashable) -> bool:
+    """Return True if a process joined within `EARLY_MS`; of the first view's processes that is not known."""
+    joined_ms = view.history.unchanged_since_ms(present)
+    return joined_ms is not None and view.history.began_ms < joined_ms and view.at_ms - joined_ms < EARLY_MS
 
 
 def sample(view: ClusterView) -> None:
@@ -88,12 +106,17 @@ def sample(view: ClusterView) -> None:
             sorted((key, row["since_ms"]) for key, row in group.online().items() if row["state"] != "stopping")
         )
         before = history.value(members_key(group.name))
+        earlier = set(before) if isinstance(before, tuple) else set(members)
+        left = earlier.difference(members)
         for key, changed in (
-            (joined_key(group.name), isinstance(before, tuple) and not set(members) <= set(before)),
-            (left_key(group.name), isinstance(before, tuple) and not set(before) <= set(members)),
+            (joined_key(group.name), not earlier.issuperset(members)),
+            (left_key(group.name), bool(left)),
+            (left_early_key(group.name), any(_is_early(view, present_key(group.name, process)) for process in left)),
         ):
             note(key, view.at_ms if changed else history.value(key) or 0)
         note(members_key(group.name), members)
+        for process in members:
+            note(present_key(group.name, process), True)
         differed = bool(history.value(differ_key(group.name)))
         note(differ_key(group.name), tuple(group.members_differ))
         note(agreed_key(group.name), None if differed and group.members_differ else left_out(group))

@@ -1,7 +1,7 @@
 """The cluster of a healthy run: two groups of different kinds that are at work for up to 80 % of the time."""
 
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sandbox.control.actions import Action, CreateTopic, StartConsumer, StartProducer, Subscription
 from sandbox.kernel.chance import Chance
@@ -30,20 +30,18 @@ class Crew(NamedTuple):
         return mean_s * rate_per_s * largest_share(self.kind, queues, members or len(self.labels)) / lanes
 
     def actions(self) -> list[Action]:
-        return [
-            StartConsumer(
-                actor=label,
-                group=self.group,
-                subscriptions=(Subscription(TOPIC),),
-                kind=self.kind if self.kind in ONE_THREAD else "push",  # type: ignore[arg-type]  # one of its words
-                model="BROADCASTING" if self.kind == "broadcasting" else "CLUSTERING",
-                listener="orderly" if self.kind == "orderly" else "concurrent",
-                threads=self.threads,
-                work_ms=self.work_ms,
-                fail_percent=self.fail_percent,
-            )
-            for label in self.labels
-        ]
+        fields: dict[str, Any] = {
+            "subscriptions": (Subscription(TOPIC),),
+            "work_ms": self.work_ms,
+            "fail_percent": self.fail_percent,
+        }
+        if self.kind in ONE_THREAD:
+            fields["kind"] = self.kind
+        else:
+            fields["model"] = "BROADCASTING" if self.kind == "broadcasting" else "CLUSTERING"
+            fields["listener"] = "orderly" if self.kind == "orderly" else "concurrent"
+            fields["threads"] = self.threads
+        return [StartConsumer(actor=label, group=self.group, **fields) for label in self.labels]
 
 
 class HealthyStage(NamedTuple):
@@ -85,7 +83,7 @@ def draw_healthy_stage(chance: Chance) -> HealthyStage:
 def _crew(chance: Chance, group: str, labels: str, kind: str, queues: int, rate_per_s: float) -> Crew:
     count = 1 + chance.below(min(queues, len(labels)))
     threads = chance.choice((1, 1, 2, 20))
-    fail_percent = chance.choice((0.0, 0.0, 1.0))
+    fail_percent = 0.0 if kind == "broadcasting" else chance.choice((0.0, 0.0, 1.0))
     load = chance.between(0.2, MOST_LOAD)
     if kind == "orderly" and fail_percent:  # a failure suspends its queue for 1 s
         load /= 2

@@ -93,10 +93,12 @@ def _suspended(stage: Stage, chance: Chance) -> list[Act]:
 
 
 def _flow(stage: Stage, chance: Chance) -> list[Act]:
+    """Fill one queue behind an unfinished message, beyond its limit of 1,000 messages and the span of 2,000 offsets."""
+    queue = f"broker-a:{chance.below(stage.queues)}"
     return [
         *(act("ChangeActor", actor=label, slow_key="wall", slow_ms=600_000) for label in stage.members),
-        act("SendMessages", topic=TOPIC, count=1, key="wall"),
-        act("SendMessages", 1.0, topic=TOPIC, count=5_000, key="flood-{n}", body_bytes=20),
+        act("SendMessages", topic=TOPIC, queue=queue, count=1, key="wall"),
+        act("SendMessages", 1.0, topic=TOPIC, queue=queue, count=2_200, key="flood-{n}", body_bytes=20),
     ]
 
 
@@ -104,7 +106,7 @@ PLANTS = (
     Plant("offset_pinned", _pinned, 20.0, ("flow_control",)),
     Plant("retrying", _failing, 6.0, ("poison_message", "consumers_too_slow"), alone=True),
     Plant("poison_message", _poison, 40.0, looks_s=180.0),
-    Plant("dead_letters_grow", _dying, 1.0),
+    Plant("dead_letters_grow", _dying, 1.0, hides=("poison_message",)),  # a listener rejects one key
     Plant("delay_waiting", _delayed, 2.0),
     Plant("half_message_open", _half, 33.0),
     Plant("suspended", _suspended, 3.0, ("offset_pinned",), ordered=True),
