@@ -49,6 +49,17 @@ def test_a_group_without_a_stored_offset_is_named_with_the_messages_that_count(s
     assert "offset_unknown" not in stage.codes
 
 
+def test_new_queues_get_their_first_offset_within_a_route_and_a_rebalance(stage: FindingStage) -> None:
+    """Found by seed 12: messages arrive in a new queue up to 50 s before a member reads it."""
+    stage.member("P", listener="orderly")
+    stage.run(6)
+    stage.producer(8)
+    stage.run(60)
+    stage.act("ChangeTopic", topic="orders", write_queues=6, read_queues=6)
+    stage.run(120)
+    assert stage.opened == []
+
+
 def test_pulls_are_paused_behind_a_message_that_is_not_finished(staged: Callable[..., FindingStage]) -> None:
     stage = staged(queues=1, preset="teaching")
     stage.member("A", threads=2, work_ms=[1, 2])
