@@ -12,6 +12,11 @@ def stored_key(topic: str, queue: str) -> Hashable:
     return "stored", topic, queue.partition("@")[0]
 
 
+def write_queues_key(topic: str) -> Hashable:
+    """Key of the number of a topic's write queues."""
+    return "write queues", topic
+
+
 def committed_key(group: str, queue: QueueAt) -> Hashable:
     return "committed", group, queue.topic, queue.name
 
@@ -96,6 +101,7 @@ def sample(view: ClusterView) -> None:
             history.note(key, value)
 
     for topic in view.topics.values():
+        note(write_queues_key(topic["topic"]), topic["write_queues"])
         for row in topic["queues"]:
             if row["known_at_ms"] is None and row["max"] is not None:
                 add(stored_key(topic["topic"], f"{row['broker']}:{row['queue_id']}"), int(row["max"]))

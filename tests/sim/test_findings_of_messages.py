@@ -88,6 +88,17 @@ def test_messages_spread_by_turns_make_no_queue_hot(stage: FindingStage) -> None
     assert stage.opened == []
 
 
+def test_a_topic_that_grew_has_no_hot_queue(staged: Callable[..., FindingStage]) -> None:
+    """Found by seed 100: producers send to the old queue alone until they refresh the route."""
+    stage = staged(queues=1)
+    stage.member("A")
+    stage.producer(4)
+    stage.run(62)
+    stage.act("ChangeTopic", topic="orders", write_queues=3, read_queues=3)
+    stage.run(150)
+    assert stage.opened == []
+
+
 def test_failed_messages_wait_for_a_retry_and_count_as_no_lag(stage: FindingStage) -> None:
     stage.member("A")
     stage.run(10)

@@ -21,7 +21,7 @@ def normal_acts(stage: HealthyStage, chance: Chance, seconds: float) -> list[Act
         labels = members[crew.group]
         kind = chance.choice(("deploy", "member", "burst", "queues", "pause", "nothing"))
         if kind == "deploy":
-            acts += _deploy(chance, labels, at_s)
+            acts += _deploy(chance, crew, labels, at_s)
             at_s = acts[-1].after_s
         elif kind == "member" and len(labels) < queues:
             label = next(label for label in MORE if all(label not in known for known in members.values()))
@@ -38,9 +38,13 @@ def normal_acts(stage: HealthyStage, chance: Chance, seconds: float) -> list[Act
     return acts
 
 
-def _deploy(chance: Chance, labels: list[str], at_s: float) -> list[Act]:
-    """Restart one member after the other; each stays for at least 8 s before the next one stops."""
-    away_s, stays_s = chance.between(2.0, 5.0), chance.between(8.0, 25.0)
+def _deploy(chance: Chance, crew: Crew, labels: list[str], at_s: float) -> list[Act]:
+    """Restart one member after the other; each stays for at least 8 s before the next one stops.
+
+    A member of an orderly group stays for longer than the 20 s for which it keeps the lock of a queue it lost: a lock
+    whose holder stops before that is held for a minute, which is a trouble.
+    """
+    away_s, stays_s = chance.between(2.0, 5.0), chance.between(22.0 if crew.kind == "orderly" else 8.0, 30.0)
     acts = []
     for number, label in enumerate(labels):
         begin_s = at_s + (away_s + stays_s) * number

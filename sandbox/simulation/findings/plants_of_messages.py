@@ -103,12 +103,24 @@ def _flow(stage: Stage, chance: Chance) -> list[Act]:
 
 
 PLANTS = (
-    Plant("offset_pinned", _pinned, 20.0, ("flow_control",)),
+    Plant(  # an only thread is at work then
+        "offset_pinned",
+        _pinned,
+        20.0,
+        ("flow_control", "consumers_too_slow"),
+        hides=("poison_message", "dead_letters_grow", "flow_control"),
+    ),
     Plant("retrying", _failing, 6.0, ("poison_message", "consumers_too_slow"), alone=True),
     Plant("poison_message", _poison, 40.0, looks_s=180.0),
     Plant("dead_letters_grow", _dying, 1.0, hides=("poison_message",)),  # a listener rejects one key
     Plant("delay_waiting", _delayed, 2.0),
     Plant("half_message_open", _half, 33.0),
     Plant("suspended", _suspended, 3.0, ("offset_pinned",), ordered=True),
-    Plant("flow_control", _flow, 6.0, ("offset_pinned", "consumers_too_slow")),
+    Plant(
+        "flow_control",
+        _flow,
+        6.0,
+        ("offset_pinned", "consumers_too_slow"),
+        hides=("offset_pinned", "poison_message", "dead_letters_grow"),
+    ),
 )
