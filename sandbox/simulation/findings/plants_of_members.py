@@ -79,7 +79,13 @@ def _storm(stage: Stage, chance: Chance) -> list[Act]:
 
 
 PLANTS = (
-    Plant("consumers_too_slow", _slow, 30.0, ("flow_control", "offset_pinned")),
+    Plant(
+        "consumers_too_slow",
+        _slow,
+        30.0,
+        ("flow_control", "offset_pinned"),
+        hides=("poison_message", "dead_letters_grow"),  # they come late
+    ),
     Plant(
         "member_hung",
         _hung,
