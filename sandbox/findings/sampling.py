@@ -64,6 +64,11 @@ def owner_key(group: str, queue: QueueAt) -> Hashable:
     return "owner", group, queue.topic, queue.name
 
 
+def pause_key(group: str, queue: QueueAt) -> Hashable:
+    """Key of the newest time when flow control paused the pulls of a queue, with the limit."""
+    return "pause", group, queue.topic, queue.name
+
+
 def differ_key(group: str) -> Hashable:
     """Key of the settings in which the members differ."""
     return "differ", group
@@ -133,4 +138,6 @@ def sample(view: ClusterView) -> None:
             add(committed_key(group.name, queue), None if committed is None else int(committed))
             note(committed_key(group.name, queue), committed)
             note(owner_key(group.name, queue), queue.row["owner"] or "")
+            limit = queue.row["flow_control"]
+            note(pause_key(group.name, queue), None if limit is None else (view.at_ms, limit))
     history.keep(kept)

@@ -74,6 +74,20 @@ def test_pulls_are_paused_behind_a_message_that_is_not_finished(staged: Callable
     assert paused.because_of[0] == "offset_pinned"
 
 
+def test_pulls_that_a_span_pauses_again_and_again_are_paused(staged: Callable[..., FindingStage]) -> None:
+    """Found by seed 141: the span counts only while a message behind the unfinished one is at work."""
+    stage = staged(queues=1, preset="teaching")
+    stage.member("A", work_ms=[50, 90])
+    stage.run(10)
+    stage.act("ChangeActor", actor="A", slow_key="wall", slow_ms=600_000)
+    stage.act("SendMessages", topic="orders", count=1, key="wall")
+    stage.act("SendMessages", topic="orders", count=150, key="order-{n}")
+    stage.run(10)
+    stage.producer(0.3)
+    stage.run(60)
+    assert "A pauses its pulls of broker-a:0. Its oldest and newest offsets" in opened(stage, "flow_control")
+
+
 def test_a_key_that_has_most_messages_makes_its_queue_hot(stage: FindingStage) -> None:
     stage.member("A")
     stage.producer(10, keys=["one", "one", "one", "one", "two"], selector="hash")

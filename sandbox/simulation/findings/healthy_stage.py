@@ -8,7 +8,7 @@ from sandbox.kernel.chance import Chance
 from sandbox.simulation.findings.stage import GROUP, SHOP, TOPIC
 
 OTHER = "audit"
-MOST_LOAD = 0.8
+HIGH_LOAD, MOST_LOAD = 0.65, 0.8
 MOST_PER_S = 12.0
 ONE_THREAD = ("pull", "lite_pull")
 
@@ -84,7 +84,7 @@ def _crew(chance: Chance, group: str, labels: str, kind: str, queues: int, rate_
     count = 1 + chance.below(min(queues, len(labels)))
     threads = chance.choice((1, 1, 2, 20))
     fail_percent = 0.0 if kind == "broadcasting" else chance.choice((0.0, 0.0, 1.0))
-    load = chance.between(0.2, MOST_LOAD)
+    load = chance.between(*chance.choice(((0.1, HIGH_LOAD), (HIGH_LOAD, MOST_LOAD))))
     if kind == "orderly" and fail_percent:  # a failure suspends its queue for 1 s
         load /= 2
     lanes = lanes_of(kind, threads, queues, count)
