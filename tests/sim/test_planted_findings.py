@@ -64,7 +64,11 @@ def test_the_sum_over_runs_names_what_was_missed() -> None:
         "least_delay_ms": 0,
         "missed": [2],
     }
-    assert (figures["false"], figures["healthy_minutes"], figures["false_per_100_min"]) == ([(2, "hot_queue")], 30, 3.33)
+    assert (figures["false"], figures["healthy_minutes"], figures["false_per_100_min"]) == (
+        [(2, "hot_queue")],
+        30,
+        3.33,
+    )
     assert figures["codes"]["suspended"]["planted"] == 0
     assert not reaches_goals(figures)
     assert "suspended: refused, so not planted, in 3" in list(lines_of(tally))

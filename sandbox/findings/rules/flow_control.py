@@ -53,7 +53,9 @@ def _finding(group: GroupNow, owner: str, queues: list[QueueAt], limit: str) -> 
 def _allowed(group: GroupNow, owner: str, limit: str) -> int | None:
     member = group.members.get(owner)
     limits = None if member is None else member["limits"]
-    return None if limits is None else {"count": limits["count"], "size": limits["bytes"], "span": limits["span"]}[limit]
+    return (
+        None if limits is None else {"count": limits["count"], "size": limits["bytes"], "span": limits["span"]}[limit]
+    )
 
 
 def checks(view: ClusterView) -> Checked:

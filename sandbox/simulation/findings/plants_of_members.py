@@ -1,5 +1,7 @@
 """Troubles of a group's members: hung, gone, too many, too slow, different from one another."""
 
+from typing import Any
+
 from sandbox.kernel.chance import Chance
 from sandbox.simulation.findings.plant import Act, Plant, act
 from sandbox.simulation.findings.stage import GROUP, SHOP, TOPIC, Stage
@@ -47,7 +49,7 @@ def _locked(stage: Stage, chance: Chance) -> list[Act]:
 
 def _differing(stage: Stage, chance: Chance) -> list[Act]:
     """Start a member with another expression, topic, listener or strategy."""
-    fields: dict[str, object] = chance.choice(
+    fields: dict[str, Any] = chance.choice(
         (
             {"subscriptions": [{"topic": TOPIC, "expression": "a || b"}]},
             {"subscriptions": [{"topic": TOPIC}, {"topic": "refunds"}]},
@@ -98,7 +100,14 @@ PLANTS = (
         _gone,
         0.0,
         ("queue_without_reader", "consumers_too_slow"),
-        hides=("offset_pinned", "poison_message", "flow_control", "dead_letters_grow", "member_hung", "more_members_than_queues"),
+        hides=(
+            "offset_pinned",
+            "poison_message",
+            "flow_control",
+            "dead_letters_grow",
+            "member_hung",
+            "more_members_than_queues",
+        ),
     ),
     Plant(
         "more_members_than_queues",

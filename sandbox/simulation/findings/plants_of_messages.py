@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 from sandbox.broker.stored_text import host_of
 from sandbox.kernel.chance import Chance
-from sandbox.simulation.findings.plant import Act, Plant, act
-from sandbox.simulation.findings.stage import GROUP, TOPIC, Stage
 from sandbox.message import properties as props
 from sandbox.message.message import InboundMessage
 from sandbox.message.topic_names import retry_topic
+from sandbox.simulation.findings.plant import Act, Plant, act
+from sandbox.simulation.findings.stage import GROUP, TOPIC, Stage
 from sandbox.simulation.world import World
 
 MOST_ATTEMPTS = 16
