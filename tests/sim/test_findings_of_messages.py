@@ -125,6 +125,21 @@ def test_failed_messages_wait_for_a_retry_and_count_as_no_lag(stage: FindingStag
     assert "retrying" not in stage.codes
 
 
+def test_one_failure_in_a_hundred_is_no_bad_release(stage: FindingStage) -> None:
+    """Found by seed 0: at 12 messages per second five may wait for their retry at once."""
+    stage.member("A", fail_percent=1.0)
+    stage.producer(60)
+    stage.run(120)
+    assert stage.opened == []
+
+
+def test_one_failure_in_ten_is_a_bad_release(stage: FindingStage) -> None:
+    stage.member("A", fail_percent=10.0)
+    stage.producer(20)
+    stage.run(120)
+    assert "retrying" in stage.codes
+
+
 def test_a_message_that_fails_again_and_again_is_named(stage: FindingStage) -> None:
     stage.member("A")
     stage.run(10)
@@ -189,6 +204,20 @@ def test_a_restarted_broker_has_no_locks(staged: Callable[..., FindingStage]) ->
     text = opened(stage, "lock_table_lost")
     assert text.startswith("broker-a restarted without its lock table: 3 queues of svc have an owner and no lock.")
     assert stage.codes == []
+
+
+def test_a_lock_that_its_owner_released_late_is_no_restart(staged: Callable[..., FindingStage]) -> None:
+    """Found by seed 28: a member that gets a queue again releases its new lock, 20 s after it lost the queue."""
+    stage = staged(queues=3)
+    for actor in "AB":
+        stage.member(actor, listener="orderly", threads=4, work_ms=[900, 1_100])
+    stage.producer(2.6)
+    stage.run(69)
+    stage.act("StartConsumer", actor="C", group="svc")
+    stage.run(6)
+    stage.act("StopActor", actor="C")
+    stage.run(60)
+    assert stage.opened == []
 
 
 def test_messages_that_retention_deleted_unread_are_counted(staged: Callable[..., FindingStage]) -> None:

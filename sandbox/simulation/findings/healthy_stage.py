@@ -10,6 +10,7 @@ from sandbox.simulation.findings.stage import GROUP, SHOP, TOPIC
 OTHER = "audit"
 HIGH_LOAD, MOST_LOAD = 0.65, 0.8
 MOST_PER_S = 12.0
+NEVER_FAIL = ("broadcasting", "lite_pull")  # a failure is no retry there
 ONE_THREAD = ("pull", "lite_pull")
 
 
@@ -83,7 +84,7 @@ def draw_healthy_stage(chance: Chance) -> HealthyStage:
 def _crew(chance: Chance, group: str, labels: str, kind: str, queues: int, rate_per_s: float) -> Crew:
     count = 1 + chance.below(min(queues, len(labels)))
     threads = chance.choice((1, 1, 2, 20))
-    fail_percent = 0.0 if kind == "broadcasting" else chance.choice((0.0, 0.0, 1.0))
+    fail_percent = 0.0 if kind in NEVER_FAIL else chance.choice((0.0, 0.0, 1.0))
     load = chance.between(*chance.choice(((0.1, HIGH_LOAD), (HIGH_LOAD, MOST_LOAD))))
     if kind == "orderly" and fail_percent:  # a failure suspends its queue for 1 s
         load /= 2
