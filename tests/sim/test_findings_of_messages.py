@@ -210,8 +210,8 @@ def test_a_lock_that_its_owner_released_late_is_no_restart(staged: Callable[...,
     """Found by seed 28: a member that gets a queue again releases its new lock, 20 s after it lost the queue."""
     stage = staged(queues=3)
     for actor in "AB":
-        stage.member(actor, listener="orderly", threads=4, work_ms=[900, 1_100])
-    stage.producer(2.6)
+        stage.member(actor, listener="orderly", threads=1, work_ms=[150, 250])
+    stage.producer(6)
     stage.run(69)
     stage.act("StartConsumer", actor="C", group="svc")
     stage.run(6)

@@ -1,6 +1,6 @@
 """Queues of an ordered group without a lock: their broker restarted, and locks are in its memory only.
 
-A member that gets a queue again within 20 s of losing it may release its own lock late (`RebalancePushImpl.unlockDelay`);
+A member that gets a queue again within 20 s of losing it may release its new lock (`RebalancePushImpl.unlockDelay`):
 then one queue has no lock, and its broker has not restarted.
 """
 
