@@ -1,7 +1,8 @@
 """The cluster of a healthy run: two groups of different kinds that are at work for up to 80 % of the time."""
 
+from dataclasses import replace
 from math import ceil
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sandbox.control.actions import Action, CreateTopic, StartConsumer, StartProducer, Subscription
 from sandbox.kernel.chance import Chance
@@ -31,18 +32,24 @@ class Crew(NamedTuple):
         return mean_s * rate_per_s * largest_share(self.kind, queues, members or len(self.labels)) / lanes
 
     def actions(self) -> list[Action]:
-        fields: dict[str, Any] = {
-            "subscriptions": (Subscription(TOPIC),),
-            "work_ms": self.work_ms,
-            "fail_percent": self.fail_percent,
-        }
+        return [self._member(label) for label in self.labels]
+
+    def _member(self, label: str) -> StartConsumer:
+        member = StartConsumer(
+            actor=label,
+            group=self.group,
+            subscriptions=(Subscription(TOPIC),),
+            work_ms=self.work_ms,
+            fail_percent=self.fail_percent,
+        )
         if self.kind in ONE_THREAD:
-            fields["kind"] = self.kind
-        else:
-            fields["model"] = "BROADCASTING" if self.kind == "broadcasting" else "CLUSTERING"
-            fields["listener"] = "orderly" if self.kind == "orderly" else "concurrent"
-            fields["threads"] = self.threads
-        return [StartConsumer(actor=label, group=self.group, **fields) for label in self.labels]
+            return replace(member, kind=self.kind)  # type: ignore[arg-type]  # one of its words
+        return replace(
+            member,
+            model="BROADCASTING" if self.kind == "broadcasting" else "CLUSTERING",
+            listener="orderly" if self.kind == "orderly" else "concurrent",
+            threads=self.threads,
+        )
 
 
 class HealthyStage(NamedTuple):

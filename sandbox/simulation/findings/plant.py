@@ -1,7 +1,7 @@
 """A planted trouble as a value: its code, the actions that cause it, and when it can be known."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from sandbox.kernel.chance import Chance
 from sandbox.simulation.findings.stage import Stage
@@ -16,7 +16,7 @@ class Act(NamedTuple):
 
     after_s: float
     name: str
-    fields: dict[str, Any]
+    fields: Mapping[str, object]
     call: Callable[[World], None] | None = None
     may_fail: bool = False
 
@@ -40,5 +40,5 @@ class Plant(NamedTuple):
     hides: tuple[str, ...] = ()
 
 
-def act(name: str, after_s: float = 0.0, **fields: Any) -> Act:
+def act(name: str, after_s: float = 0.0, **fields: object) -> Act:
     return Act(after_s, name, fields)

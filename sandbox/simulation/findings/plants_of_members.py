@@ -1,7 +1,5 @@
 """Troubles of a group's members: hung, gone, too many, too slow, different from one another."""
 
-from typing import Any
-
 from sandbox.kernel.chance import Chance
 from sandbox.simulation.findings.plant import Act, Plant, act
 from sandbox.simulation.findings.stage import GROUP, SHOP, TOPIC, Stage
@@ -49,7 +47,7 @@ def _locked(stage: Stage, chance: Chance) -> list[Act]:
 
 def _differing(stage: Stage, chance: Chance) -> list[Act]:
     """Start a member with another expression, topic, listener or strategy."""
-    fields: dict[str, Any] = chance.choice(
+    fields: dict[str, object] = chance.choice(
         (
             {"subscriptions": [{"topic": TOPIC, "expression": "a || b"}]},
             {"subscriptions": [{"topic": TOPIC}, {"topic": "refunds"}]},
@@ -58,7 +56,7 @@ def _differing(stage: Stage, chance: Chance) -> list[Act]:
         )
     )
     first = [act("CreateTopic", topic="refunds", write_queues=4, read_queues=4)]
-    return [*first, act("StartConsumer", actor="X", group=GROUP, **fields)]
+    return [*first, Act(0.0, "StartConsumer", {"actor": "X", "group": GROUP, **fields})]
 
 
 def _same_id(stage: Stage, chance: Chance) -> list[Act]:
