@@ -83,5 +83,5 @@ def test_the_command_prints_the_figures_of_each_code() -> None:
     assert figures["codes"]["dead_letters_grow"]["missed"] == []
     out = StringIO()
     call_command("simulate", "--findings", "--seed", str(seed), "--workers", "1", stdout=out)
-    code, planted, found, recall, *_ = out.getvalue().splitlines()[1].split()
-    assert (code, planted, found, recall) == ("dead_letters_grow", "1", "1", "1.00")
+    first_row = out.getvalue().splitlines()[1].split()
+    assert first_row[:4] == ["dead_letters_grow", "1", "1", "1.00"]

@@ -1,9 +1,9 @@
 """Events of a healthy cluster: deploys, new members, more queues, bursts, pauses of a producer."""
 
 from sandbox.kernel.chance import Chance
-from sandbox.simulation.findings.healthy_stage import Crew, HealthyStage
+from sandbox.simulation.findings.baseline import SHOP, TOPIC
+from sandbox.simulation.findings.healthy_cluster import Crew, HealthyCluster
 from sandbox.simulation.findings.plant import Act, act
-from sandbox.simulation.findings.stage import SHOP, TOPIC
 
 BETWEEN_S = (40.0, 110.0)
 SETTLE_S = 90.0  # between the last event and the end
@@ -11,13 +11,13 @@ MOST_LOAD = 0.85  # with more queues
 MORE = "HIJKLMN"  # labels of new members
 
 
-def normal_acts(stage: HealthyStage, chance: Chance, seconds: float) -> list[Act]:
+def normal_acts(healthy: HealthyCluster, chance: Chance, seconds: float) -> list[Act]:
     """Draw ordinary events for so long; the cluster settles between them and before the end."""
     acts: list[Act] = []
-    at_s, queues = 20.0, stage.queues
-    members = {crew.group: list(crew.labels) for crew in stage.crews}
+    at_s, queues = 20.0, healthy.queues
+    members = {crew.group: list(crew.labels) for crew in healthy.crews}
     while at_s < seconds - SETTLE_S:
-        crew = chance.choice(stage.crews)
+        crew = chance.choice(healthy.crews)
         labels = members[crew.group]
         kind = chance.choice(("deploy", "member", "burst", "queues", "pause", "nothing"))
         if kind == "deploy":
@@ -29,7 +29,7 @@ def normal_acts(stage: HealthyStage, chance: Chance, seconds: float) -> list[Act
             labels.append(label)
         elif kind == "burst":
             acts.append(act("SendMessages", at_s, topic=TOPIC, count=20 + chance.below(80), key="burst-{n}"))
-        elif kind == "queues" and _bearable(stage, queues + 2, members):
+        elif kind == "queues" and _bearable(healthy, queues + 2, members):
             queues += 2
             acts.append(act("ChangeTopic", at_s, topic=TOPIC, write_queues=queues, read_queues=queues))
         elif kind == "pause":
@@ -52,10 +52,10 @@ def _deploy(chance: Chance, crew: Crew, labels: list[str], at_s: float) -> list[
     return acts
 
 
-def _bearable(stage: HealthyStage, queues: int, members: dict[str, list[str]]) -> bool:
+def _bearable(healthy: HealthyCluster, queues: int, members: dict[str, list[str]]) -> bool:
     """Return True if no member is overloaded with so many queues."""
 
     def load(crew: Crew) -> float:
-        return crew.load(stage.rate_per_s, queues, len(members[crew.group]))
+        return crew.load(healthy.rate_per_s, queues, len(members[crew.group]))
 
-    return queues <= 12 and all(load(crew) <= MOST_LOAD for crew in stage.crews)
+    return queues <= 12 and all(load(crew) <= MOST_LOAD for crew in healthy.crews)

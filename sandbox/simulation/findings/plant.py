@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from sandbox.kernel.chance import Chance
-from sandbox.simulation.findings.stage import Stage
+from sandbox.simulation.findings.baseline import Baseline
 from sandbox.simulation.world import World
 
 
@@ -30,7 +30,7 @@ class Plant(NamedTuple):
     """
 
     code: str
-    acts: Callable[[Stage, Chance], list[Act]]
+    acts: Callable[[Baseline, Chance], list[Act]]
     least_s: float
     also: tuple[str, ...] = ()
     ordered: bool = False

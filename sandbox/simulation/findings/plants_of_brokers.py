@@ -1,25 +1,25 @@
 """Troubles of brokers: down, full, damaged, served by a slave, without their locks."""
 
 from sandbox.kernel.chance import Chance
+from sandbox.simulation.findings.baseline import Baseline
 from sandbox.simulation.findings.plant import Act, Plant, act
-from sandbox.simulation.findings.stage import Stage
 from sandbox.simulation.world import World
 from sandbox.store.table_files import BACKUP, TOPICS, path_of
 
 
-def _full_disk(stage: Stage, chance: Chance) -> list[Act]:
+def _full_disk(base: Baseline, chance: Chance) -> list[Act]:
     return [act("FillDisk", broker="broker-a")]
 
 
-def _down(stage: Stage, chance: Chance) -> list[Act]:
+def _down(base: Baseline, chance: Chance) -> list[Act]:
     return [act(chance.choice(("KillBroker", "StopBroker", "HangBroker")), broker="broker-a")]
 
 
-def _slave(stage: Stage, chance: Chance) -> list[Act]:
+def _slave(base: Baseline, chance: Chance) -> list[Act]:
     return [act("KillBroker", broker="broker-a")]
 
 
-def _lost_locks(stage: Stage, chance: Chance) -> list[Act]:
+def _lost_locks(base: Baseline, chance: Chance) -> list[Act]:
     """Restart the broker at least 8 s before the members lock again (every 20 s of their own start)."""
     at_s = chance.between(2.0, 8.0)
     return [act("KillBroker", at_s, broker="broker-a"), act("StartBroker", at_s + 0.5, broker="broker-a")]
@@ -32,7 +32,7 @@ def _damage(world: World) -> None:
         disk.write(path, bytes(100))
 
 
-def _damaged(stage: Stage, chance: Chance) -> list[Act]:
+def _damaged(base: Baseline, chance: Chance) -> list[Act]:
     return [
         act(chance.choice(("StopBroker", "KillBroker")), broker="broker-a"),
         Act(4.0, "", {}, _damage),

@@ -1,51 +1,51 @@
 """Troubles of a group's members: hung, gone, too many, too slow, different from one another."""
 
 from sandbox.kernel.chance import Chance
+from sandbox.simulation.findings.baseline import GROUP, SHOP, TOPIC, Baseline
 from sandbox.simulation.findings.plant import Act, Plant, act
-from sandbox.simulation.findings.stage import GROUP, SHOP, TOPIC, Stage
 
 
-def _slow(stage: Stage, chance: Chance) -> list[Act]:
+def _slow(base: Baseline, chance: Chance) -> list[Act]:
     """Make every member too slow for what arrives: together they finish 30 to 80 % of it."""
     share = chance.between(0.3, 0.8)
-    rate = max(stage.rate_per_s, 2.0)
-    work_ms = round(1_000 * len(stage.members) * stage.threads / (rate * share))
+    rate = max(base.rate_per_s, 2.0)
+    work_ms = round(1_000 * len(base.members) * base.threads / (rate * share))
     return [
         act("ChangeActor", actor=SHOP, rate_per_s=rate),
-        *(act("ChangeActor", actor=label, work_ms=[work_ms, work_ms]) for label in stage.members),
+        *(act("ChangeActor", actor=label, work_ms=[work_ms, work_ms]) for label in base.members),
     ]
 
 
-def _hung(stage: Stage, chance: Chance) -> list[Act]:
-    return [act("HangActor", actor=chance.choice(stage.members))]
+def _hung(base: Baseline, chance: Chance) -> list[Act]:
+    return [act("HangActor", actor=chance.choice(base.members))]
 
 
-def _too_many(stage: Stage, chance: Chance) -> list[Act]:
-    more = stage.queues - len(stage.members) + 1 + chance.below(2)
+def _too_many(base: Baseline, chance: Chance) -> list[Act]:
+    more = base.queues - len(base.members) + 1 + chance.below(2)
     return [act("StartConsumer", group=GROUP, copies=more)]
 
 
-def _uneven(stage: Stage, chance: Chance) -> list[Act]:
+def _uneven(base: Baseline, chance: Chance) -> list[Act]:
     """Give the first member all queues but one for each other member, or all of them."""
-    others, rows = stage.members[1:], [f"broker-a:{number}" for number in range(stage.queues)]
+    others, rows = base.members[1:], [f"broker-a:{number}" for number in range(base.queues)]
     first = len(rows) - len(others)
-    lists = {stage.members[0]: rows[:first]} | {label: [row] for label, row in zip(others, rows[first:], strict=True)}
+    lists = {base.members[0]: rows[:first]} | {label: [row] for label, row in zip(others, rows[first:], strict=True)}
     if first < 3:
-        lists = {stage.members[0]: rows}
+        lists = {base.members[0]: rows}
     return [act("SetStrategy", group=GROUP, strategy="CONFIG", queues_by_member=lists)]
 
 
-def _gone(stage: Stage, chance: Chance) -> list[Act]:
+def _gone(base: Baseline, chance: Chance) -> list[Act]:
     """Crash a member after its link to the broker was cut, so that the end of its connection does not arrive."""
-    label = chance.choice(stage.members)
+    label = chance.choice(base.members)
     return [act("CutLink", a=label, b="broker-a"), act("CrashActor", actor=label)]
 
 
-def _locked(stage: Stage, chance: Chance) -> list[Act]:
-    return [act("CrashActor", chance.between(0.0, 15.0), actor=chance.choice(stage.fifo))]
+def _locked(base: Baseline, chance: Chance) -> list[Act]:
+    return [act("CrashActor", chance.between(0.0, 15.0), actor=chance.choice(base.fifo))]
 
 
-def _differing(stage: Stage, chance: Chance) -> list[Act]:
+def _differing(base: Baseline, chance: Chance) -> list[Act]:
     """Start a member with another expression, topic, listener or strategy."""
     fields: dict[str, object] = chance.choice(
         (
@@ -59,17 +59,17 @@ def _differing(stage: Stage, chance: Chance) -> list[Act]:
     return [*first, Act(0.0, "StartConsumer", {"actor": "X", "group": GROUP, **fields})]
 
 
-def _same_id(stage: Stage, chance: Chance) -> list[Act]:
-    return [act("StartConsumer", actor="X", group=GROUP, client_id_of=chance.choice(stage.members))]
+def _same_id(base: Baseline, chance: Chance) -> list[Act]:
+    return [act("StartConsumer", actor="X", group=GROUP, client_id_of=chance.choice(base.members))]
 
 
-def _storm(stage: Stage, chance: Chance) -> list[Act]:
+def _storm(base: Baseline, chance: Chance) -> list[Act]:
     """Crash one member again and again, or restart all members twice without pauses."""
     if chance.below(2):
-        turns = [chance.choice(stage.members)] * 7
+        turns = [chance.choice(base.members)] * 7
         away_s, pause_s = 2.0, chance.between(4.0, 9.0)
     else:
-        turns = [*stage.members, *stage.members, *stage.members][: max(5, 2 * len(stage.members))]
+        turns = [*base.members, *base.members, *base.members][: max(5, 2 * len(base.members))]
         away_s, pause_s = 4.0, chance.between(2.0, 4.0)
     acts: list[Act] = []
     for number, label in enumerate(turns):

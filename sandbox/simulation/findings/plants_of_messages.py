@@ -7,33 +7,33 @@ from sandbox.kernel.chance import Chance
 from sandbox.message import properties as props
 from sandbox.message.message import InboundMessage
 from sandbox.message.topic_names import retry_topic
+from sandbox.simulation.findings.baseline import GROUP, TOPIC, Baseline
 from sandbox.simulation.findings.plant import Act, Plant, act
-from sandbox.simulation.findings.stage import GROUP, TOPIC, Stage
 from sandbox.simulation.world import World
 
 MOST_ATTEMPTS = 16
 HOST = host_of("10.0.0.1:1")
 
 
-def _pinned(stage: Stage, chance: Chance) -> list[Act]:
+def _pinned(base: Baseline, chance: Chance) -> list[Act]:
     key = f"stuck-{chance.below(1000)}"
     return [
-        *(act("ChangeActor", actor=label, slow_key=key, slow_ms=600_000) for label in stage.members),
+        *(act("ChangeActor", actor=label, slow_key=key, slow_ms=600_000) for label in base.members),
         act("SendMessages", topic=TOPIC, count=1, key=key),
     ]
 
 
-def _failing(stage: Stage, chance: Chance) -> list[Act]:
+def _failing(base: Baseline, chance: Chance) -> list[Act]:
     return [
-        *(act("ChangeActor", actor=label, fail_percent=100.0) for label in stage.members),
+        *(act("ChangeActor", actor=label, fail_percent=100.0) for label in base.members),
         act("SendMessages", topic=TOPIC, count=20, key="bad-{n}"),
     ]
 
 
-def _poison(stage: Stage, chance: Chance) -> list[Act]:
+def _poison(base: Baseline, chance: Chance) -> list[Act]:
     key = f"poison-{chance.below(1000)}"
     return [
-        *(act("ChangeActor", actor=label, handler=f"reject {key}") for label in stage.members),
+        *(act("ChangeActor", actor=label, handler=f"reject {key}") for label in base.members),
         act("SendMessages", topic=TOPIC, count=1, key=key),
     ]
 
@@ -57,15 +57,15 @@ def _last_attempt(key: str) -> Callable[[World], None]:
     return call
 
 
-def _dying(stage: Stage, chance: Chance) -> list[Act]:
+def _dying(base: Baseline, chance: Chance) -> list[Act]:
     key = f"last-{chance.below(1000)}"
     return [
-        *(act("ChangeActor", actor=label, handler=f"reject {key}") for label in stage.members),
+        *(act("ChangeActor", actor=label, handler=f"reject {key}") for label in base.members),
         *(Act(1.0, "", {}, _last_attempt(key)) for _ in range(1 + chance.below(3))),
     ]
 
 
-def _delayed(stage: Stage, chance: Chance) -> list[Act]:
+def _delayed(base: Baseline, chance: Chance) -> list[Act]:
     return [
         act(
             "SendMessages",
@@ -77,26 +77,26 @@ def _delayed(stage: Stage, chance: Chance) -> list[Act]:
     ]
 
 
-def _half(stage: Stage, chance: Chance) -> list[Act]:
+def _half(base: Baseline, chance: Chance) -> list[Act]:
     return [
         act("StartProducer", actor="bank", topic=TOPIC, rate_per_s=0.3, transactional=True),
         act("ChangeActor", actor="bank", handler="silent"),
     ]
 
 
-def _suspended(stage: Stage, chance: Chance) -> list[Act]:
+def _suspended(base: Baseline, chance: Chance) -> list[Act]:
     key = f"refused-{chance.below(1000)}"
     return [
-        *(act("ChangeActor", actor=label, handler=f"reject {key}") for label in stage.fifo),
+        *(act("ChangeActor", actor=label, handler=f"reject {key}") for label in base.fifo),
         act("SendMessages", topic=TOPIC, count=1, key=key),
     ]
 
 
-def _flow(stage: Stage, chance: Chance) -> list[Act]:
+def _flow(base: Baseline, chance: Chance) -> list[Act]:
     """Fill one queue behind an unfinished message, beyond its limit of 1,000 messages and the span of 2,000 offsets."""
-    queue = f"broker-a:{chance.below(stage.queues)}"
+    queue = f"broker-a:{chance.below(base.queues)}"
     return [
-        *(act("ChangeActor", actor=label, slow_key="wall", slow_ms=600_000) for label in stage.members),
+        *(act("ChangeActor", actor=label, slow_key="wall", slow_ms=600_000) for label in base.members),
         act("SendMessages", topic=TOPIC, queue=queue, count=1, key="wall"),
         act("SendMessages", 1.0, topic=TOPIC, queue=queue, count=2_200, key="flood-{n}", body_bytes=20),
     ]

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from sandbox.kernel.chance import Chance
+from sandbox.simulation.findings.baseline import GROUP, SHOP, TOPIC, Baseline
 from sandbox.simulation.findings.plant import Act, Plant, act
-from sandbox.simulation.findings.stage import GROUP, SHOP, TOPIC, Stage
 from sandbox.simulation.world import World
 
 
-def _hot(stage: Stage, chance: Chance) -> list[Act]:
+def _hot(base: Baseline, chance: Chance) -> list[Act]:
     keys = ["whale"] * 4 + [f"small-{number}" for number in range(2)]
     return [
         act("StopActor", actor=SHOP),
@@ -17,34 +17,34 @@ def _hot(stage: Stage, chance: Chance) -> list[Act]:
             2.0,
             actor="keyed",
             topic=TOPIC,
-            rate_per_s=max(4.0, stage.rate_per_s),
+            rate_per_s=max(4.0, base.rate_per_s),
             keys=keys,
             selector="hash",
         ),
     ]
 
 
-def _unread(stage: Stage, chance: Chance) -> list[Act]:
+def _unread(base: Baseline, chance: Chance) -> list[Act]:
     """Assign one queue to no member, or add queues that members may not read."""
     if chance.below(2):
-        return [act("ChangeTopic", topic=TOPIC, write_queues=stage.queues + 1 + chance.below(3))]
-    rows = [f"broker-a:{number}" for number in range(stage.queues - 1)]
-    lists = {label: rows[number :: len(stage.members)] for number, label in enumerate(stage.members)}
+        return [act("ChangeTopic", topic=TOPIC, write_queues=base.queues + 1 + chance.below(3))]
+    rows = [f"broker-a:{number}" for number in range(base.queues - 1)]
+    lists = {label: rows[number :: len(base.members)] for number, label in enumerate(base.members)}
     return [act("SetStrategy", group=GROUP, strategy="CONFIG", queues_by_member=lists)]
 
 
-def _paused(stage: Stage, chance: Chance) -> list[Act]:
+def _paused(base: Baseline, chance: Chance) -> list[Act]:
     return [act("ChangeGroup", group=GROUP, changes={"consume_enable": False})]
 
 
-def _permission(stage: Stage, chance: Chance) -> list[Act]:
+def _permission(base: Baseline, chance: Chance) -> list[Act]:
     return [act("ChangeTopic", topic=TOPIC, permission=chance.choice((2, 4)))]
 
 
-def _offset_unknown(stage: Stage, chance: Chance) -> list[Act]:
-    queues = stage.queues + 2
+def _offset_unknown(base: Baseline, chance: Chance) -> list[Act]:
+    queues = base.queues + 2
     return [
-        *(act("StopActor", actor=label) for label in stage.members),
+        *(act("StopActor", actor=label) for label in base.members),
         act("ChangeTopic", 4.0, topic=TOPIC, write_queues=queues, read_queues=queues),
         act("SendMessages", 6.0, topic=TOPIC, count=queues * 4, key="new-{n}"),
     ]
@@ -61,18 +61,18 @@ def _commit(beyond: int) -> Callable[[World], None]:
     return call
 
 
-def _beyond(stage: Stage, chance: Chance) -> list[Act]:
+def _beyond(base: Baseline, chance: Chance) -> list[Act]:
     return [
         act("StopActor", actor=SHOP),
-        *(act("StopActor", 2.0, actor=label) for label in stage.members),
+        *(act("StopActor", 2.0, actor=label) for label in base.members),
         Act(8.0, "", {}, _commit(10 + chance.below(500))),
     ]
 
 
-def _deleted(stage: Stage, chance: Chance) -> list[Act]:
+def _deleted(base: Baseline, chance: Chance) -> list[Act]:
     """Delete the log of a group that does not run."""
     return [
-        *(act("StopActor", actor=label) for label in stage.members),
+        *(act("StopActor", actor=label) for label in base.members),
         act("SendMessages", 3.0, topic=TOPIC, count=400, key="old-{n}", body_bytes=4_000),
         act("AgeFiles", 10.0, broker="broker-a", hours=100),
         act("CleanFiles", 11.0, broker="broker-a"),

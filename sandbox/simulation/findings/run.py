@@ -1,4 +1,4 @@
-"""The run of one seed: a healthy stage, one or two planted troubles or none, and the findings that opened."""
+"""The run of one seed: a healthy cluster, one or two planted troubles or none, and the findings that opened."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,11 +9,11 @@ from sandbox.control.actions import Action, parse_action
 from sandbox.journal.events import FindingOpened
 from sandbox.kernel.chance import Chance
 from sandbox.kernel.errors import ActionRefused
-from sandbox.simulation.findings.healthy_stage import draw_healthy_stage
+from sandbox.simulation.findings.baseline import WARM_UP_S, draw_baseline
+from sandbox.simulation.findings.healthy_cluster import draw_healthy_cluster
 from sandbox.simulation.findings.normal_life import normal_acts
 from sandbox.simulation.findings.plant import Act
 from sandbox.simulation.findings.plants import PLANTS, kinds, partners
-from sandbox.simulation.findings.stage import WARM_UP_S, draw_stage
 from sandbox.simulation.world import BEGIN_MS, World
 
 HEALTHY_S = 600.0
@@ -67,12 +67,12 @@ def play_findings(seed: int) -> FindingRun:
 
 def _healthy(seed: int, home: Path) -> FindingRun:
     chance = Chance(seed).fork("findings")
-    stage = draw_healthy_stage(chance)
+    base = draw_healthy_cluster(chance)
     with World(home, seed=seed, latency_ms=(0.0, 5.0)) as world:
         opened = _note_findings(world)
-        _begin(world, stage.actions())
+        _begin(world, base.actions())
         at_s = 0.0
-        for act in sorted(normal_acts(stage, chance, HEALTHY_S), key=lambda act: act.after_s):
+        for act in sorted(normal_acts(base, chance, HEALTHY_S), key=lambda act: act.after_s):
             world.run(max(0.0, act.after_s - at_s))
             at_s = max(at_s, act.after_s)
             _carry_out(world, act)
@@ -82,15 +82,15 @@ def _healthy(seed: int, home: Path) -> FindingRun:
 
 def _troubled(seed: int, codes: tuple[str, ...], home: Path) -> FindingRun:
     chance, plants = Chance(seed).fork("findings"), [PLANTS[code] for code in codes]
-    stage = draw_stage(
+    base = draw_baseline(
         chance, ordered=any(plant.ordered for plant in plants), slave=any(plant.slave for plant in plants)
     )
     refused: set[str] = set()
-    with World(home, stage.template, seed=seed, latency_ms=(0.0, 5.0)) as world:
+    with World(home, base.template, seed=seed, latency_ms=(0.0, 5.0)) as world:
         opened = _note_findings(world)
-        _begin(world, stage.actions())
+        _begin(world, base.actions())
         at_s = 0.0
-        acts = [(act, plant.code) for plant in plants for act in plant.acts(stage, chance)]
+        acts = [(act, plant.code) for plant in plants for act in plant.acts(base, chance)]
         for act, code in sorted(acts, key=lambda item: item[0].after_s):
             if code not in refused:
                 world.run(max(0.0, act.after_s - at_s))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sandbox.control.actions import Action, CreateTopic, StartConsumer, StartProducer, Subscription
 from sandbox.kernel.chance import Chance
-from sandbox.simulation.findings.stage import GROUP, SHOP, TOPIC
+from sandbox.simulation.findings.baseline import GROUP, SHOP, TOPIC
 
 OTHER = "audit"
 HIGH_LOAD, MOST_LOAD = 0.65, 0.8
@@ -52,7 +52,7 @@ class Crew(NamedTuple):
         )
 
 
-class HealthyStage(NamedTuple):
+class HealthyCluster(NamedTuple):
     queues: int
     rate_per_s: float
     crews: tuple[Crew, ...]
@@ -77,7 +77,7 @@ def lanes_of(kind: str, threads: int, queues: int, members: int) -> int:
     return min(threads, ceil(queues / members)) if kind == "orderly" else threads
 
 
-def draw_healthy_stage(chance: Chance) -> HealthyStage:
+def draw_healthy_cluster(chance: Chance) -> HealthyCluster:
     queues = 1 + chance.below(12)
     rate_per_s = round(chance.between(0.5, MOST_PER_S), 1)
     kinds = (chance.choice(("concurrent", "orderly")), chance.choice(("orderly", "broadcasting", *ONE_THREAD)))
@@ -85,7 +85,7 @@ def draw_healthy_stage(chance: Chance) -> HealthyStage:
         _crew(chance, group, labels, kind, queues, rate_per_s)
         for group, labels, kind in zip((GROUP, OTHER), ("ABCD", "PQR"), kinds, strict=True)
     )
-    return HealthyStage(queues, rate_per_s, crews)
+    return HealthyCluster(queues, rate_per_s, crews)
 
 
 def _crew(chance: Chance, group: str, labels: str, kind: str, queues: int, rate_per_s: float) -> Crew:
