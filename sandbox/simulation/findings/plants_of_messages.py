@@ -120,7 +120,7 @@ PLANTS = (
         "flow_control",
         _flow,
         6.0,
-        ("offset_pinned", "consumers_too_slow"),
+        ("offset_pinned", "consumers_too_slow", "hot_queue"),
         hides=("offset_pinned", "poison_message", "dead_letters_grow"),
     ),
 )
