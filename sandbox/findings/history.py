@@ -38,6 +38,21 @@ class Series:
         first_ms, first = next(sample for sample in self.samples if last_ms - sample[0] <= window_ms)
         return (last - first) * 1000 / (last_ms - first_ms) if last_ms - first_ms >= LEAST_MS else None
 
+    def trend_per_s(self, window_ms: int) -> float | None:
+        """Return the slope of the line that fits the samples best; None as for `per_s`.
+
+        A number that changes in steps, such as a committed offset every 5 s, has less noise so.
+        """
+        if not self.samples:
+            return None
+        last_ms, last = self.samples[-1]
+        points = [(at_ms - last_ms, value - last) for at_ms, value in self.samples if last_ms - at_ms <= window_ms]
+        if -points[0][0] < LEAST_MS:
+            return None
+        count, sum_ms, sum_values = len(points), sum(at for at, _ in points), sum(value for _, value in points)
+        above = count * sum(at * value for at, value in points) - sum_ms * sum_values
+        return above * 1000 / (count * sum(at * at for at, _ in points) - sum_ms * sum_ms)
+
     def mean(self, window_ms: int) -> float | None:
         """Return the mean value; None as for `per_s`."""
         if not self.samples or self.samples[-1][0] - self.samples[0][0] < LEAST_MS:
@@ -86,6 +101,15 @@ class History:
         ]
         return sum(rates) if rates else None
 
+    def trend_per_s(self, *keys: Hashable, window_ms: int) -> float | None:
+        """Return the sum of the known trends of these keys; None: none is known."""
+        trends = [
+            trend
+            for key in keys
+            if (series := self._series.get(key)) is not None and (trend := series.trend_per_s(window_ms)) is not None
+        ]
+        return sum(trends) if trends else None
+
     def rise(self, key: Hashable, within_ms: int) -> int:
         """Return by how much the number rose within the last `within_ms`, or since the first view."""
         series = self._series.get(key)
@@ -119,10 +143,10 @@ class History:
         known = self._values.get(key)
         return None if known is None else known[1]
 
-    def changes(self, key: Hashable, within_ms: int) -> int:
-        """Return how often the value changed within the last `within_ms`."""
+    def changes(self, key: Hashable, within_ms: int) -> list[int]:
+        """Return the times of the value's changes within the last `within_ms`."""
         assert self.at_ms is not None
-        return sum(1 for at_ms in self._changes.get(key, ()) if self.at_ms - at_ms <= within_ms)
+        return [at_ms for at_ms in self._changes.get(key, ()) if self.at_ms - at_ms <= within_ms]
 
     def keep(self, keys: Iterable[Hashable]) -> None:
         """Forget everything about other keys."""

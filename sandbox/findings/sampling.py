@@ -6,10 +6,17 @@ from typing import cast
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
 from sandbox.queries.rows.board import CachedMessages
 
+EARLY_MS = 60_000
+
 
 def stored_key(topic: str, queue: str) -> Hashable:
     """Key of a queue's max offset."""
     return "stored", topic, queue.partition("@")[0]
+
+
+def write_queues_key(topic: str) -> Hashable:
+    """Key of the number of a topic's write queues."""
+    return "write queues", topic
 
 
 def committed_key(group: str, queue: QueueAt) -> Hashable:
@@ -54,9 +61,24 @@ def left_key(group: str) -> Hashable:
     return "left", group
 
 
+def left_early_key(group: str) -> Hashable:
+    """Key of the newest time when a process left that had joined within `EARLY_MS`."""
+    return "left early", group
+
+
+def present_key(group: str, process: Hashable) -> Hashable:
+    """Key of one process of a group, recorded while it is online."""
+    return "present", group, process
+
+
 def owner_key(group: str, queue: QueueAt) -> Hashable:
     """Key of a queue's owner, `""` without one."""
     return "owner", group, queue.topic, queue.name
+
+
+def pause_key(group: str, queue: QueueAt) -> Hashable:
+    """Key of the newest time when flow control paused the pulls of a queue, with the limit."""
+    return "pause", group, queue.topic, queue.name
 
 
 def differ_key(group: str) -> Hashable:
@@ -80,6 +102,24 @@ def cached_of(queue: QueueAt) -> CachedMessages | None:
     return cast(CachedMessages | None, queue.row.get("cached"))
 
 
+def _reported_limit(group: GroupNow, queue: QueueAt) -> str | None:
+    """Return the limit that a member of a real cluster has reached, by the messages it has and its settings."""
+    member, cached = group.members.get(queue.row["owner"] or ""), cached_of(queue)
+    if cached is None or member is None or member["limits"] is None:
+        return None
+    count, span = member["limits"]["count"], member["limits"]["span"]
+    if count is not None and cached["count"] > count:
+        return "count"
+    is_wide = span is not None and int(cached["max"]) - int(cached["min"]) > span and not group.orderly
+    return "span" if is_wide else None
+
+
+def _is_early(view: ClusterView, present: Hashable) -> bool:
+    """Return True if a process joined within `EARLY_MS`; of the first view's processes that is not known."""
+    joined_ms = view.history.unchanged_since_ms(present)
+    return joined_ms is not None and view.history.began_ms < joined_ms and view.at_ms - joined_ms < EARLY_MS
+
+
 def sample(view: ClusterView) -> None:
     """Add the view's numbers to its history; `History.begin` was called before."""
     history, kept = view.history, set[Hashable]()
@@ -95,6 +135,7 @@ def sample(view: ClusterView) -> None:
             history.note(key, value)
 
     for topic in view.topics.values():
+        note(write_queues_key(topic["topic"]), topic["write_queues"])
         for row in topic["queues"]:
             if row["known_at_ms"] is None and row["max"] is not None:
                 add(stored_key(topic["topic"], f"{row['broker']}:{row['queue_id']}"), int(row["max"]))
@@ -107,12 +148,17 @@ def sample(view: ClusterView) -> None:
             sorted((key, row["since_ms"]) for key, row in group.online().items() if row["state"] != "stopping")
         )
         before = history.value(members_key(group.name))
+        earlier = set(before) if isinstance(before, tuple) else set(members)
+        left = earlier.difference(members)
         for key, changed in (
-            (joined_key(group.name), isinstance(before, tuple) and not set(members) <= set(before)),
-            (left_key(group.name), isinstance(before, tuple) and not set(before) <= set(members)),
+            (joined_key(group.name), not earlier.issuperset(members)),
+            (left_key(group.name), bool(left)),
+            (left_early_key(group.name), any(_is_early(view, present_key(group.name, process)) for process in left)),
         ):
             note(key, view.at_ms if changed else history.value(key) or 0)
         note(members_key(group.name), members)
+        for process in members:
+            note(present_key(group.name, process), True)
         differed = bool(history.value(differ_key(group.name)))
         note(differ_key(group.name), tuple(group.members_differ))
         note(agreed_key(group.name), None if differed and group.members_differ else left_out(group))
@@ -125,4 +171,6 @@ def sample(view: ClusterView) -> None:
             cached = cached_of(queue)
             note(oldest_key(group.name, queue), None if cached is None else cached["min"])
             note(owner_key(group.name, queue), queue.row["owner"] or "")
+            limit = queue.row["flow_control"] or _reported_limit(group, queue)
+            note(pause_key(group.name, queue), None if limit is None else (view.at_ms, limit))
     history.keep(kept)

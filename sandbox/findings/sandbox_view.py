@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from sandbox.broker.broker import Broker
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.actors.redelivery import CRASH, RESET
@@ -37,6 +38,7 @@ class SandboxViews:
         self._cluster = cluster
         self._history = History()
         self._waiting = WaitingMessages()
+        self._masters: dict[str, tuple[Broker, int]] = {}  # the running processes, with the first look at each
 
     def look(self) -> tuple[ClusterView, bool]:
         """Return the view of now, and False if it does not follow the last one.
@@ -46,6 +48,11 @@ class SandboxViews:
         cluster, at_ms = self._cluster, self._cluster.clock.now_ms()
         follows = self._history.begin(at_ms)
         waiting, retried = self._waiting.look(cluster)
+        running = {node.name: node.running for node in cluster.nodes.masters()}
+        self._masters = {
+            name: known if (known := self._masters.get(name)) is not None and known[0] is broker else (broker, at_ms)
+            for name, broker in running.items()
+        }
         view = ClusterView(
             at_ms=at_ms,
             rate=cluster.clock.rate,
@@ -58,6 +65,7 @@ class SandboxViews:
             history=self._history,
             waiting=waiting,
             lock_life_ms=next((node.running.locks.max_live_ms for node in cluster.nodes.masters()), LOCK_LIFE_MS),
+            masters_since_ms={name: since_ms for name, (_, since_ms) in self._masters.items()},
         )
         sample(view)
         return view, follows

@@ -123,6 +123,7 @@ class ClusterView:
     """`attached`: of a real cluster.
 
     `reached_rate`: the rate of the clock that a busy machine reaches; None: the full rate.
+    `masters_since_ms`: the first look at the process of each running master, by broker.
     """
 
     at_ms: int
@@ -137,6 +138,7 @@ class ClusterView:
     waiting: Waiting | None = None
     lock_life_ms: int = 60_000  # for which a broker keeps a lock that is not renewed
     attached: bool = False
+    masters_since_ms: Mapping[str, int] | None = None
 
     @property
     def labels(self) -> dict[str, str]:

@@ -3,12 +3,15 @@
 import multiprocessing
 import signal
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 from sandbox.simulation.run import Result, run_seed
 from sandbox.simulation.violation import Violation
+
+T = TypeVar("T")
 
 AHEAD = 4  # seeds waiting for each worker: enough to keep it busy, few to drop at an interruption
 
@@ -69,21 +72,25 @@ class Tally:
 
 
 def run_many(seeds: Iterable[int], work: Work, *, workers: int) -> Iterator[Result]:
-    """Run the seeds and yield their results as they come.
+    """Run the seeds and yield their results as they come."""
+    return play_many(partial(run_seed, profile=work.profile, minutes=work.minutes), seeds, workers=workers)
+
+
+def play_many(play: Callable[[int], T], seeds: Iterable[int], *, workers: int) -> Iterator[T]:
+    """Play the seeds and yield the results as they come.
 
     With one worker, they run in this process, in order.  An interruption waits for running seeds.
     """
     if workers <= 1:
-        for seed in seeds:
-            yield run_seed(seed, profile=work.profile, minutes=work.minutes)
+        yield from map(play, seeds)
         return
     left = iter(seeds)
     pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("forkserver"), initializer=_be_quiet)
-    waiting: set[Future[Result]] = set()
+    waiting: set[Future[T]] = set()
     try:
         while True:
             for seed in left:
-                waiting.add(pool.submit(run_seed, seed, profile=work.profile, minutes=work.minutes))
+                waiting.add(pool.submit(play, seed))
                 if len(waiting) >= workers * AHEAD:
                     break
             if not waiting:

@@ -1,7 +1,8 @@
 """Findings of a sandbox in virtual time: each opens when its trouble is there, says the cause, and closes after it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,10 +10,22 @@ from tests.sim.finding_stage import FindingStage
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[FindingStage]:
-    stage = FindingStage(tmp_path)
-    yield stage
-    stage.world.close()
+def staged(tmp_path: Path) -> Iterator[Callable[..., FindingStage]]:
+    """Makes a stage, which is closed after the test."""
+    stages: list[FindingStage] = []
+
+    def make(**more: Any) -> FindingStage:
+        stages.append(FindingStage(tmp_path / str(len(stages)), **more))
+        return stages[-1]
+
+    yield make
+    for stage in stages:
+        stage.world.close()
+
+
+@pytest.fixture
+def stage(staged: Callable[..., FindingStage]) -> FindingStage:
+    return staged()
 
 
 def test_a_healthy_group_has_no_finding(stage: FindingStage) -> None:
@@ -39,6 +52,36 @@ def test_members_that_are_always_at_work_are_too_slow(stage: FindingStage) -> No
     stage.act("ChangeActor", actor="A", work_ms=[10, 20])
     stage.run(100)
     assert stage.codes == []
+
+
+def test_lag_between_two_commits_does_not_grow(staged: Callable[..., FindingStage]) -> None:
+    """Found by seed 120: a lite pull commits every 5 s, so that its lag rises and falls by what arrives meanwhile."""
+    stage = staged(queues=10, seed=120)
+    for actor in "PQR":
+        stage.member(actor, kind="lite_pull", work_ms=[100, 232])
+    stage.producer(10)
+    stage.run(400)
+    assert stage.opened == []
+
+
+@pytest.mark.parametrize("kind", ["pull", "lite_pull"])
+def test_a_group_that_finishes_exactly_what_arrives_is_not_too_slow(stage: FindingStage, kind: str) -> None:
+    stage.member("A", kind=kind, work_ms=[124, 124])
+    stage.run(10)
+    stage.act("SendMessages", topic="orders", count=300, key="burst-{n}")
+    stage.producer(8)
+    stage.run(400)
+    assert stage.opened == []
+
+
+@pytest.mark.parametrize("work_ms", [150, 200, 400])
+def test_a_pull_that_finishes_less_than_what_arrives_is_too_slow(stage: FindingStage, work_ms: int) -> None:
+    stage.member("A", kind="pull", work_ms=[work_ms, work_ms])
+    stage.producer(8)
+    stage.run(120)
+    rates = stage.only("consumers_too_slow").finding.says[0].values
+    assert rates["in_per_s"] == pytest.approx(8, abs=0.1)
+    assert rates["out_per_s"] == pytest.approx(1000 / work_ms, abs=0.5)
 
 
 def test_an_unfinished_message_holds_the_committed_offset(stage: FindingStage) -> None:

@@ -9,6 +9,7 @@ import pytest
 from sandbox.findings.all_rules import BY_CODE
 from sandbox.findings.english import text_of
 from sandbox.findings.finding import Checked
+from sandbox.labs.incidents import rebalance_storm
 from tests.sim.finding_stage import FindingStage
 
 
@@ -187,3 +188,29 @@ def test_a_rolling_restart_of_many_members_with_pauses_is_no_storm(stage: Findin
         stage.run(20)
     stage.run(60)
     assert stage.opened == []
+
+
+def restart_one_after_the_other(stage: FindingStage, away_s: float, every_s: float) -> None:
+    stage.member("A", work_ms=[600, 900])
+    for actor in "BCD":
+        stage.member(actor, work_ms=[600, 900])
+    stage.producer(6)
+    stage.run(60)
+    for actor in "ABCD":
+        stage.act("StopActor", actor=actor)
+        stage.run(away_s)
+        stage.act("RestartActor", actor=actor)
+        stage.run(every_s - away_s)
+    stage.run(60)
+
+
+@pytest.mark.parametrize("away_s", [2, 4, 6])
+def test_a_rolling_restart_of_four_members_with_pauses_of_8_s_is_no_storm(stage: FindingStage, away_s: float) -> None:
+    restart_one_after_the_other(stage, away_s, away_s + 8)
+    assert codes(stage) == []
+
+
+def test_the_rolling_restart_of_the_incident_is_a_storm(stage: FindingStage) -> None:
+    restart_one_after_the_other(stage, rebalance_storm.AWAY_S, rebalance_storm.BETWEEN_S)
+    assert codes(stage)[:1] == ["rebalance_storm"]
+    assert stage.codes == []

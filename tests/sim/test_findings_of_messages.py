@@ -49,6 +49,17 @@ def test_a_group_without_a_stored_offset_is_named_with_the_messages_that_count(s
     assert "offset_unknown" not in stage.codes
 
 
+def test_new_queues_get_their_first_offset_within_a_route_and_a_rebalance(stage: FindingStage) -> None:
+    """Found by seed 12: messages arrive in a new queue up to 50 s before a member reads it."""
+    stage.member("P", listener="orderly")
+    stage.run(6)
+    stage.producer(8)
+    stage.run(60)
+    stage.act("ChangeTopic", topic="orders", write_queues=6, read_queues=6)
+    stage.run(120)
+    assert stage.opened == []
+
+
 def test_pulls_are_paused_behind_a_message_that_is_not_finished(staged: Callable[..., FindingStage]) -> None:
     stage = staged(queues=1, preset="teaching")
     stage.member("A", threads=2, work_ms=[1, 2])
@@ -61,6 +72,20 @@ def test_pulls_are_paused_behind_a_message_that_is_not_finished(staged: Callable
     [paused] = [each for each in stage.tracker.open if each.finding.code == "flow_control"]
     assert paused.because_of is not None
     assert paused.because_of[0] == "offset_pinned"
+
+
+def test_pulls_that_a_span_pauses_again_and_again_are_paused(staged: Callable[..., FindingStage]) -> None:
+    """Found by seed 141: the span counts only while a message behind the unfinished one is at work."""
+    stage = staged(queues=1, preset="teaching")
+    stage.member("A", work_ms=[50, 90])
+    stage.run(10)
+    stage.act("ChangeActor", actor="A", slow_key="wall", slow_ms=600_000)
+    stage.act("SendMessages", topic="orders", count=1, key="wall")
+    stage.act("SendMessages", topic="orders", count=150, key="order-{n}")
+    stage.run(10)
+    stage.producer(0.3)
+    stage.run(60)
+    assert "A pauses its pulls of broker-a:0. Its oldest and newest offsets" in opened(stage, "flow_control")
 
 
 def test_a_key_that_has_most_messages_makes_its_queue_hot(stage: FindingStage) -> None:
@@ -77,6 +102,17 @@ def test_messages_spread_by_turns_make_no_queue_hot(stage: FindingStage) -> None
     assert stage.opened == []
 
 
+def test_a_topic_that_grew_has_no_hot_queue(staged: Callable[..., FindingStage]) -> None:
+    """Found by seed 100: producers send to the old queue alone until they refresh the route."""
+    stage = staged(queues=1)
+    stage.member("A")
+    stage.producer(4)
+    stage.run(62)
+    stage.act("ChangeTopic", topic="orders", write_queues=3, read_queues=3)
+    stage.run(150)
+    assert stage.opened == []
+
+
 def test_failed_messages_wait_for_a_retry_and_count_as_no_lag(stage: FindingStage) -> None:
     stage.member("A")
     stage.run(10)
@@ -87,6 +123,21 @@ def test_failed_messages_wait_for_a_retry_and_count_as_no_lag(stage: FindingStag
     stage.act("ChangeActor", actor="A", fail_percent=0.0)
     stage.run(120)
     assert "retrying" not in stage.codes
+
+
+def test_one_failure_in_a_hundred_is_no_bad_release(stage: FindingStage) -> None:
+    """Found by seed 0: at 12 messages per second five may wait for their retry at once."""
+    stage.member("A", fail_percent=1.0)
+    stage.producer(60)
+    stage.run(120)
+    assert stage.opened == []
+
+
+def test_one_failure_in_ten_is_a_bad_release(stage: FindingStage) -> None:
+    stage.member("A", fail_percent=10.0)
+    stage.producer(20)
+    stage.run(120)
+    assert "retrying" in stage.codes
 
 
 def test_a_message_that_fails_again_and_again_is_named(stage: FindingStage) -> None:
@@ -153,6 +204,20 @@ def test_a_restarted_broker_has_no_locks(staged: Callable[..., FindingStage]) ->
     text = opened(stage, "lock_table_lost")
     assert text.startswith("broker-a restarted without its lock table: 3 queues of svc have an owner and no lock.")
     assert stage.codes == []
+
+
+def test_a_lock_that_its_owner_released_late_is_no_restart(staged: Callable[..., FindingStage]) -> None:
+    """Found by seed 28: a member that gets a queue again releases its new lock, 20 s after it lost the queue."""
+    stage = staged(queues=3)
+    for actor in "AB":
+        stage.member(actor, listener="orderly", threads=1, work_ms=[150, 250])
+    stage.producer(6)
+    stage.run(69)
+    stage.act("StartConsumer", actor="C", group="svc")
+    stage.run(6)
+    stage.act("StopActor", actor="C")
+    stage.run(60)
+    assert stage.opened == []
 
 
 def test_messages_that_retention_deleted_unread_are_counted(staged: Callable[..., FindingStage]) -> None:

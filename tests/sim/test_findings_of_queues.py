@@ -59,13 +59,25 @@ def test_a_lock_whose_release_was_lost_is_not_renewed(stage: FindingStage) -> No
     _, second = group.members
     rows = {name: {**row, "owner": second, "assigned": second} for name, row in group.topics["orders"].items()}
     opened = []
-    for later_ms in (0, 20_000):
+    expires_ms = max(row["lock"]["expires_at_ms"] for row in rows.values() if row["lock"] is not None)
+    for left_ms in (40_000, 15_000):
         moved = replace(group, topics={"orders": rows})
-        view = replace(stage.view, groups={"svc": moved}, at_ms=stage.view.at_ms + later_ms)
+        view = replace(stage.view, groups={"svc": moved}, at_ms=expires_ms - left_ms)
         opened.append([text_of(finding, view.labels) for finding in BY_CODE["lock_held_by_gone_member"].find(view)])
     assert opened[0] == [], "the holder releases its locks within a rebalance"
     [text] = opened[1]
     assert text.startswith("broker-a:0, broker-a:1 are locked by A, which does not own them any more: free in ")
+
+
+def test_a_member_keeps_the_lock_of_a_queue_at_work_for_20_s(stage: FindingStage) -> None:
+    """Found by seed 44: a member that loses a queue while it works on its message releases the lock 20 s later."""
+    stage.member("A", listener="orderly", threads=1, work_ms=[150, 250])
+    stage.member("B", listener="orderly", threads=1, work_ms=[150, 250])
+    stage.producer(6)
+    stage.run(76)
+    stage.act("StartConsumer", actor="C", group="svc")
+    stage.run(60)
+    assert stage.opened == []
 
 
 def test_a_member_that_stops_releases_its_locks(stage: FindingStage) -> None:

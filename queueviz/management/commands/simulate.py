@@ -14,7 +14,9 @@ from queueviz.links.claim_results import ClaimResult
 from sandbox.cluster.templates import TEMPLATES
 from sandbox.kernel.errors import SandboxError
 from sandbox.simulation.claims import CLAIMS
-from sandbox.simulation.many import Tally, Work, run_many
+from sandbox.simulation.findings.run import play_findings
+from sandbox.simulation.findings.tally import FindingTally, lines_of, reaches_goals
+from sandbox.simulation.many import Tally, Work, play_many, run_many
 from sandbox.simulation.run import play
 from sandbox.simulation.script import PROFILES, write_script
 from sandbox.simulation.try_claim import basis_of, try_claim
@@ -33,6 +35,7 @@ class Options(TypedDict):
     minutes: float | None
     workers: int
     claim: str | None
+    findings: bool
     template: str
     directory: Path | None
     json: bool
@@ -75,6 +78,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--workers", type=int, default=os.cpu_count() or 1, help="number of processes (default: one per core)"
         )
+        parser.add_argument(
+            "--findings", action="store_true", help="plant troubles instead, and compare the findings that open"
+        )
         parser.add_argument("--claim", choices=CLAIMS, help="test this claim instead (docs/branches.md)")
         parser.add_argument(
             "--template",
@@ -93,6 +99,9 @@ class Command(BaseCommand):
             raise CommandError("--seeds, --workers and --minutes must be greater than 0.")
         if options["claim"] is not None:
             self._claim(options)
+            return
+        if options["findings"]:
+            self._findings(options)
             return
         work = Work(options["profile"], options["minutes"])
         tally, began_s, interrupted = Tally(work), time.monotonic(), False
@@ -122,6 +131,24 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps(claim) if options["json"] else "\n".join(_said(claim)))
         if claim["broken"]:
             sys.exit(1)
+
+    def _findings(self, options: Options) -> None:
+        seeds = range(options["first"], options["first"] + options["seeds"])
+        if options["seed"] is not None:
+            seeds = range(options["seed"], options["seed"] + 1)
+        tally, shown_s, interrupted = FindingTally(), time.monotonic(), False
+        try:
+            for run in play_many(play_findings, seeds, workers=min(options["workers"], len(seeds))):
+                tally.add(run)
+                if not options["json"] and time.monotonic() - shown_s >= PROGRESS_EVERY_S:
+                    shown_s = time.monotonic()
+                    self.stderr.write(f"{tally.seeds} of {len(seeds)} seeds")
+        except KeyboardInterrupt:
+            interrupted = True
+        figures = tally.figures()
+        self.stdout.write(json.dumps(figures) if options["json"] else "\n".join(lines_of(tally)))
+        if interrupted or not reaches_goals(figures):
+            sys.exit(INTERRUPTED if interrupted else 1)
 
     def _one(self, seed: int, tally: Tally, *, verbose: bool) -> None:
         script = write_script(seed, profile=tally.work.profile, minutes=tally.work.minutes)

@@ -14,8 +14,11 @@ from sandbox.queries.rows.board import MemberRow
 
 HOLD_MS = 20_000
 WINDOW_MS = 30_000
+LAG_WINDOW_MS = 60_000
+LATELY_MS = 16_000  # less than the hold time: the lag falls again after a burst
 LEAST_LAG = 20  # messages: less is the work of a moment
-GROWS_PER_S = 0.2  # messages
+COMMIT_S = 5.0  # between two commits the lag rises by what arrives
+GROWS_PER_S, GROWS_SHARE = 0.2, 0.03  # messages, and their share of what arrives: less is the noise of commits
 BUSY = 0.9  # of its threads, in the mean: a member that is always at work
 
 
@@ -23,19 +26,31 @@ def find(view: ClusterView) -> Iterator[Finding]:
     for group in view.groups.values():
         if group.clustering and group.online() and (group.lag or 0) >= LEAST_LAG:
             flow = flow_of(view, group)
-            grows_per_s = view.history.per_s(lag_key(group.name), window_ms=WINDOW_MS)
-            if flow is None or grows_per_s is None or grows_per_s < GROWS_PER_S:
-                continue
-            busy = busy_members(view, group)
-            if busy != {}:
+            if flow is not None and _grows(view, group, *flow) and (busy := busy_members(view, group)) != {}:
                 yield _finding(view, group, flow, busy)
+
+
+def _grows(view: ClusterView, group: GroupNow, stored: float, done: float) -> bool:
+    """Return True if more arrives than is finished, and the lag is larger and grows faster than commits alone make."""
+    least_per_s = max(GROWS_PER_S, GROWS_SHARE * stored)
+    lag_per_s, lately_per_s = (
+        view.history.trend_per_s(lag_key(group.name), window_ms=window_ms) for window_ms in (LAG_WINDOW_MS, LATELY_MS)
+    )
+    return (
+        stored - done >= least_per_s
+        and (group.lag or 0) >= COMMIT_S * stored
+        and lag_per_s is not None
+        and lag_per_s >= least_per_s
+        and lately_per_s is not None
+        and lately_per_s > 0
+    )
 
 
 def flow_of(view: ClusterView, group: GroupNow) -> tuple[float, float] | None:
     """Return the messages per second stored in the group's topics, and committed; None: one is not known."""
     queues = [queue for queue in group.queues() if queue.row["down"] is None]
-    stored = view.history.per_s(*(stored_key(queue.topic, queue.name) for queue in queues), window_ms=WINDOW_MS)
-    done = view.history.per_s(*(committed_key(group.name, queue) for queue in queues), window_ms=WINDOW_MS)
+    stored = view.history.trend_per_s(*(stored_key(queue.topic, queue.name) for queue in queues), window_ms=WINDOW_MS)
+    done = view.history.trend_per_s(*(committed_key(group.name, queue) for queue in queues), window_ms=WINDOW_MS)
     return None if stored is None or done is None else (stored, done)
 
 

@@ -1,47 +1,61 @@
-"""Members that pause their pulls: a queue in their memory reached a limit (`ProcessQueue`, spec client-behaviour 6)."""
+"""Members that pause their pulls: a queue in their memory reached a limit (`ProcessQueue`, spec client-behaviour 6).
+
+The span of a queue counts only while a message behind the unfinished one is at work, so pauses come and go.
+"""
 
 from collections.abc import Iterator
 
 from sandbox.findings import marks
 from sandbox.findings.finding import INFO, MEMBER, Checked, Finding, Subject, say
 from sandbox.findings.rule import Rule
+from sandbox.findings.sampling import pause_key
 from sandbox.findings.touches import of_member, of_queue
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
 from sandbox.kernel.sentences import Plural
 
 HOLD_MS = 6_000
+AGAIN_MS = 4_000  # a pause ends if no other one follows within this time
 
 
 def find(view: ClusterView) -> Iterator[Finding]:
     for group in view.groups.values():
         paused: dict[str, list[QueueAt]] = {}
+        limits: dict[str, str] = {}
         for queue in group.queues():
-            if queue.row["flow_control"] is not None and queue.row["owner"] is not None:
-                paused.setdefault(queue.row["owner"], []).append(queue)
+            limit, owner = limit_of(view, group, queue), queue.row["owner"]
+            if limit is not None and owner is not None:
+                limits.setdefault(owner, limit)
+                paused.setdefault(owner, []).append(queue)
         for owner, queues in paused.items():
-            yield _finding(group, owner, queues)
+            yield _finding(group, owner, queues, limits[owner])
 
 
-def _finding(group: GroupNow, owner: str, queues: list[QueueAt]) -> Finding:
+def limit_of(view: ClusterView, group: GroupNow, queue: QueueAt) -> str | None:
+    """Return the limit that a queue has reached, or had reached at most `AGAIN_MS` ago."""
+    pause = view.history.value(pause_key(group.name, queue))
+    return pause[1] if isinstance(pause, tuple) and view.at_ms - pause[0] <= AGAIN_MS else None
+
+
+def _finding(group: GroupNow, owner: str, queues: list[QueueAt], limit: str) -> Finding:
     return Finding(
         CODE,
         INFO,
         Subject(MEMBER, owner, group.name),
         (
             say("one" if len(queues) == 1 else "several", who=owner, queue=queues[0].name, queues=len(queues)),
-            say(str(queues[0].row["flow_control"]), **_limit(group, owner, queues[0])),
+            say(limit, allowed=_allowed(group, owner, limit)),
         ),
         marks=(marks.member(owner), *(marks.queue(queue.topic, queue.name) for queue in queues)),
         touches=of_member(group.name, owner).union(*(of_queue(group.name, queue) for queue in queues)),
     )
 
 
-def _limit(group: GroupNow, owner: str, queue: QueueAt) -> dict[str, object]:
+def _allowed(group: GroupNow, owner: str, limit: str) -> int | None:
     member = group.members.get(owner)
     limits = None if member is None else member["limits"]
-    name = str(queue.row["flow_control"])
-    allowed = None if limits is None else {"count": limits["count"], "size": limits["bytes"], "span": limits["span"]}
-    return {"allowed": None if allowed is None else allowed.get(name)}
+    return (
+        None if limits is None else {"count": limits["count"], "size": limits["bytes"], "span": limits["span"]}[limit]
+    )
 
 
 def checks(view: ClusterView) -> Checked:

@@ -5,20 +5,22 @@ from collections.abc import Iterator
 from sandbox.findings import marks
 from sandbox.findings.finding import QUEUE, WARNING, Checked, Finding, Subject, say
 from sandbox.findings.rule import Rule
-from sandbox.findings.sampling import stored_key
+from sandbox.findings.sampling import stored_key, write_queues_key
 from sandbox.findings.touches import of_topic_queue
 from sandbox.findings.view import ClusterView
 from sandbox.queries.rows.snapshot import TopicRow
 
 HOLD_MS = 20_000
 WINDOW_MS = 60_000
+ROUTE_MS = 30_000  # until producers send to new queues
 LEAST_QUEUES, LEAST_PER_S = 3, 2.0
 SHARE, TIMES_MEAN = 0.4, 2.0  # of the topic's messages, and of a queue's mean
 
 
 def find(view: ClusterView) -> Iterator[Finding]:
     for topic in view.topics.values():
-        if topic["kind"] != "normal":
+        grew = view.history.changes(write_queues_key(topic["topic"]), ROUTE_MS + WINDOW_MS - HOLD_MS)
+        if topic["kind"] != "normal" or grew:
             continue
         rates = rates_of(view, topic)
         total = sum(rates.values())

@@ -1,4 +1,8 @@
-"""Queues of an ordered group without a lock: their broker restarted, and locks are in its memory only."""
+"""Queues of an ordered group without a lock: their broker restarted, and locks are in its memory only.
+
+A member that gets a queue again within 20 s of losing it may release its new lock (`RebalancePushImpl.unlockDelay`):
+then one queue has no lock, and its broker has not restarted.
+"""
 
 from collections.abc import Iterator
 
@@ -10,6 +14,7 @@ from sandbox.findings.view import ClusterView, GroupNow, QueueAt
 from sandbox.kernel.sentences import Plural
 
 HOLD_MS = 2_000
+RESTARTED_MS = 40_000  # members connect again within a heartbeat, 30 s, and lock every 20 s
 
 
 def find(view: ClusterView) -> Iterator[Finding]:
@@ -32,8 +37,11 @@ def find(view: ClusterView) -> Iterator[Finding]:
 
 def _is_lost(view: ClusterView, group: GroupNow, queue: QueueAt) -> bool:
     row, owner = queue.row, queue.row["owner"]
+    since_ms = (view.masters_since_ms or {}).get(queue.broker)
     return (
-        group.orderly
+        since_ms is not None
+        and view.at_ms - since_ms <= RESTARTED_MS
+        and group.orderly
         and group.clustering
         and row["down"] is None
         and row["lock"] is None

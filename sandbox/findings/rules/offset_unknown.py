@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from sandbox.findings import marks
 from sandbox.findings.finding import INFO, TOPIC, Checked, Finding, Subject, say
 from sandbox.findings.rule import Rule
+from sandbox.findings.sampling import owner_key
 from sandbox.findings.touches import of_group, of_queue
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
 from sandbox.kernel.sentences import Plural
 
 HOLD_MS = 30_000
+ROUTE_MS = 60_000  # a new queue comes with the route, 30 s, the rebalance after it, 20 s, and the first commit, 5 s
 
 
 def find(view: ClusterView) -> Iterator[Finding]:
@@ -17,10 +19,21 @@ def find(view: ClusterView) -> Iterator[Finding]:
         if group.clustering:
             by_topic: dict[str, list[QueueAt]] = {}
             for queue in group.queues():
-                if queue.row["from_zero"] and queue.row["down"] is None and int(queue.row["max"] or 0) > 0:
+                if _has_no_offset(queue) and not _is_new(view, group, queue):
                     by_topic.setdefault(queue.topic, []).append(queue)
             for topic, queues in by_topic.items():
                 yield _finding(group, topic, queues)
+
+
+def _has_no_offset(queue: QueueAt) -> bool:
+    """Return True if the queue had messages, and no offset of the group is stored."""
+    return queue.row["from_zero"] and queue.row["down"] is None and int(queue.row["max"] or 0) > 0
+
+
+def _is_new(view: ClusterView, group: GroupNow, queue: QueueAt) -> bool:
+    """Return True if its first member may still come, or has come less than 30 s ago."""
+    since_ms = view.history.unchanged_since_ms(owner_key(group.name, queue))
+    return bool(group.online()) and (since_ms is None or view.at_ms - since_ms < ROUTE_MS - HOLD_MS)
 
 
 def _finding(group: GroupNow, topic: str, queues: list[QueueAt]) -> Finding:

@@ -1,36 +1,46 @@
 """Members that come and go faster than a group rebalances: each change moves queues and repeats uncommitted messages.
 
 Brokers notify all members of each change (`NOTIFY_CONSUMER_IDS_CHANGED`), and members rebalance then, else every 20 s
-(`RebalanceService`, spec client-behaviour 5.1).
+(`RebalanceService`, spec client-behaviour 5.1).  A rolling restart whose members stay for some seconds between two
+restarts is none: each process leaves once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from math import inf
+from statistics import median
 
 from sandbox.findings import marks
 from sandbox.findings.finding import GROUP, WARNING, Checked, Finding, Subject, say
 from sandbox.findings.rule import Rule
-from sandbox.findings.sampling import joined_key, left_key
+from sandbox.findings.sampling import joined_key, left_early_key, left_key
 from sandbox.findings.view import ClusterView, GroupNow
 
 HOLD_MS = 10_000
 REBALANCE_MS = 20_000
 WITHIN_MS = 60_000
 LEAST_ROUNDS = 4  # in 60 s: more often than every 20 s
+LEAST_EARLY = 2  # processes that left soon after they had joined
+SETTLES_MS = 6_000  # between a process that joined and the next one that leaves
 
 
 def find(view: ClusterView) -> Iterator[Finding]:
     for group in view.groups.values():
-        left, joined = rounds(view, group)
-        if group.clustering and min(left, joined) >= LEAST_ROUNDS:
-            yield _finding(view, group, left, joined)
+        left_ms, joined_ms = (view.history.changes(key(group.name), WITHIN_MS) for key in (left_key, joined_key))
+        if group.clustering and min(len(left_ms), len(joined_ms)) >= LEAST_ROUNDS:
+            early = len(view.history.changes(left_early_key(group.name), WITHIN_MS))
+            if early >= LEAST_EARLY or settled_ms(left_ms, joined_ms) < SETTLES_MS:
+                yield _finding(view, group, len(left_ms), len(joined_ms))
 
 
-def rounds(view: ClusterView, group: GroupNow) -> tuple[int, int]:
-    """Return how often processes left the group within the last minute, and how often some joined."""
-    return (
-        view.history.changes(left_key(group.name), WITHIN_MS),
-        view.history.changes(joined_key(group.name), WITHIN_MS),
-    )
+def settled_ms(left_ms: Sequence[int], joined_ms: Sequence[int]) -> float:
+    """Return the median time from a change that added a process to the next one that removed one.
+
+    >>> settled_ms([0, 8_000, 16_000], [4_000, 12_000, 20_000])
+    4000.0
+    """
+    times = [next((at_ms for at_ms in left_ms if at_ms > since_ms), None) for since_ms in joined_ms]
+    pauses = [at_ms - since_ms for at_ms, since_ms in zip(times, joined_ms, strict=True) if at_ms is not None]
+    return float(median(pauses)) if pauses else inf
 
 
 def _finding(view: ClusterView, group: GroupNow, left: int, joined: int) -> Finding:

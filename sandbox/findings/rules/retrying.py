@@ -4,19 +4,21 @@ from collections.abc import Iterator
 
 from sandbox.findings.finding import GROUP, WARNING, Checked, Finding, Subject, say
 from sandbox.findings.rule import Rule
+from sandbox.findings.sampling import stored_key
 from sandbox.findings.touches import of_group
-from sandbox.findings.view import ClusterView
+from sandbox.findings.view import ClusterView, GroupNow
 from sandbox.kernel.sentences import Plural
 
 HOLD_MS = 6_000
 LEAST = 5  # messages
+SHARE, ARRIVED_MS = 0.03, 30_000  # of what arrives within a retry or two: less are failures of single messages
 
 
 def find(view: ClusterView) -> Iterator[Finding]:
     for group in view.groups.values():
         waiting = group.retried or ()
         count = len(waiting) + (group.retrying or 0)
-        if count < LEAST:
+        if count < LEAST or count < SHARE * _arrived(view, group):
             continue
         says = [say("waiting", count=count)]
         if waiting:
@@ -24,6 +26,12 @@ def find(view: ClusterView) -> Iterator[Finding]:
             says.append(say("next", next_ms=max(0, due_ms - view.at_ms)))
         says.append(say("no_lag"))
         yield Finding(CODE, WARNING, Subject(GROUP, group.name, group.name), tuple(says), touches=of_group(group.name))
+
+
+def _arrived(view: ClusterView, group: GroupNow) -> float:
+    """Return the messages that `ARRIVED_MS` bring to the group's topics."""
+    keys = [stored_key(queue.topic, queue.name) for queue in group.queues()]
+    return (view.history.per_s(*keys) or 0.0) * ARRIVED_MS / 1000
 
 
 def checks(view: ClusterView) -> Checked:

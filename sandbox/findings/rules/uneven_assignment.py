@@ -31,7 +31,8 @@ def shares_of(group: GroupNow, topic: str) -> dict[str, int] | None:
         return None
     if any(row["down"] or row["owner"] is None or row["owner"] != row["assigned"] for row in rows):
         return None
-    return {key: Counter(row["owner"] for row in rows)[key] for key in readers}
+    queues = Counter(row["owner"] for row in rows)
+    return {key: queues[key] for key in readers}
 
 
 def _finding(view: ClusterView, group: GroupNow, topic: str, shares: dict[str, int]) -> Finding:

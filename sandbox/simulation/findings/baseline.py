@@ -11,7 +11,7 @@ BROKER, SLAVED = "broker-a", "broker-a"
 WARM_UP_S = 50.0
 
 
-class Stage(NamedTuple):
+class Baseline(NamedTuple):
     """`template`: nodes; `members`: labels of the group `svc`, `fifo` those of an ordered group, or empty."""
 
     template: str
@@ -44,15 +44,15 @@ class Stage(NamedTuple):
         return [*actions, StartProducer(actor=SHOP, topic=TOPIC, rate_per_s=self.rate_per_s, key="order-{n}")]
 
 
-def draw_stage(chance: Chance, *, ordered: bool = False, slave: bool = False) -> Stage:
-    """Draw a stage that keeps up easily: its members could finish at least twice what arrives."""
+def draw_baseline(chance: Chance, *, ordered: bool = False, slave: bool = False) -> Baseline:
+    """Draw a cluster that keeps up easily: its members could finish at least twice what arrives."""
     queues = chance.choice((3, 4, 6, 8))
     count = 2 + chance.below(min(queues, 4) - 1)
     threads = chance.choice((1, 2, 4, 20))
     work_ms = chance.choice(((5, 20), (20, 60), (50, 90)))
     capacity_per_s = count * threads * 2_000 / sum(work_ms)
     rate_per_s = min(chance.choice((1.0, 2.0, 5.0, 10.0)), capacity_per_s / 2)
-    return Stage(
+    return Baseline(
         "replicas" if slave else "empty",
         queues,
         tuple("ABCDE"[:count]),
