@@ -41,6 +41,15 @@ def _gone(base: Baseline, chance: Chance) -> list[Act]:
     return [act("CutLink", a=label, b="broker-a"), act("CrashActor", actor=label)]
 
 
+def _repeated(base: Baseline, chance: Chance) -> list[Act]:
+    """Crash a member in the middle of a burst: it has finished messages that it has not committed."""
+    crash_s = chance.between(0.6, 1.2)
+    return [
+        act("SendMessages", topic=TOPIC, count=40 * len(base.members), key="again-{n}"),
+        act("CrashActor", crash_s, actor=chance.choice(base.members)),
+    ]
+
+
 def _locked(base: Baseline, chance: Chance) -> list[Act]:
     return [act("CrashActor", chance.between(0.0, 15.0), actor=chance.choice(base.fifo))]
 
@@ -97,7 +106,7 @@ PLANTS = (
         "member_gone_not_expelled",
         _gone,
         0.0,
-        ("queue_without_reader", "consumers_too_slow"),
+        ("queue_without_reader", "consumers_too_slow", "delivered_again"),
         hides=(
             "offset_pinned",
             "poison_message",
@@ -120,8 +129,9 @@ PLANTS = (
         ),
     ),
     Plant("uneven_assignment", _uneven, 20.0, ("queue_without_reader", "consumers_too_slow"), alone=True),
-    Plant("lock_held_by_gone_member", _locked, 0.0, ordered=True),
+    Plant("lock_held_by_gone_member", _locked, 0.0, ("delivered_again",), ordered=True),
+    Plant("delivered_again", _repeated, 1.2, alone=True),
     Plant("subscriptions_differ", _differing, 0.0, ("more_members_than_queues", "queue_without_reader"), alone=True),
     Plant("same_client_id", _same_id, 0.0, ("queue_without_reader",), alone=True),
-    Plant("rebalance_storm", _storm, 28.0, ("consumers_too_slow",), alone=True),
+    Plant("rebalance_storm", _storm, 28.0, ("consumers_too_slow", "delivered_again"), alone=True),
 )
