@@ -20,8 +20,8 @@ def _slave(base: Baseline, chance: Chance) -> list[Act]:
 
 
 def _lost_locks(base: Baseline, chance: Chance) -> list[Act]:
-    """Restart the broker at least 8 s before the members lock again (every 20 s of their own start)."""
-    at_s = chance.between(2.0, 8.0)
+    """Restart the broker at least 4 s before the members lock again, 10 s after the planting."""
+    at_s = chance.between(2.0, 5.5)
     return [act("KillBroker", at_s, broker="broker-a"), act("StartBroker", at_s + 0.5, broker="broker-a")]
 
 
