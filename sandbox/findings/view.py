@@ -4,7 +4,7 @@ A sandbox and a real cluster fill the same view.  None: the source does not repo
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from sandbox.findings.history import History
@@ -79,6 +79,12 @@ class GroupNow:
     failing: Mapping[tuple[str, str], FailingMessage] | None = None
     strategies: Mapping[str, str] | None = None
     again: Mapping[str, int] | None = None  # repeated deliveries since the group began, by reason
+    every_queue: tuple[QueueAt, ...] = field(init=False, repr=False, compare=False)  # all rules read them
+
+    def __post_init__(self) -> None:
+        topics = [(topic, rows) for topic, rows in self.topics.items() if topic != retry_topic(self.name)]
+        every = tuple(QueueAt(topic, name, row) for topic, rows in topics for name, row in rows.items())
+        object.__setattr__(self, "every_queue", every)  # the class is frozen
 
     @property
     def clustering(self) -> bool:
@@ -88,12 +94,9 @@ class GroupNow:
     def orderly(self) -> bool:
         return self.listener == "orderly"
 
-    def queues(self) -> Iterator[QueueAt]:
-        """Yield the queues of all its topics, without its retry topic."""
-        for topic, rows in self.topics.items():
-            if topic != retry_topic(self.name):
-                for name, row in rows.items():
-                    yield QueueAt(topic, name, row)
+    def queues(self) -> tuple[QueueAt, ...]:
+        """Return the queues of all its topics, without its retry topic."""
+        return self.every_queue
 
     def online(self) -> dict[str, MemberRow]:
         """Return the members that have a process."""

@@ -9,18 +9,21 @@ from sandbox.findings.watch import FindingWatch
 from sandbox.queries.rows.findings import Findings
 
 LOOK_EVERY_MS = 2_000
+QUEUES_A_LOOK = 256  # of all groups; with more of them looks are rarer, so that they cost no larger share
+MOST_TIMES = 10
 
 
 class FindingLooks:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._over = False
+        self._every_ms = LOOK_EVERY_MS
         self._views = SandboxViews(cluster)
         self.watch = FindingWatch(cluster.journal)
 
     def start(self) -> None:
         clock = self._cluster.clock
-        clock.call_later((LOOK_EVERY_MS - clock.now_ms() % LOOK_EVERY_MS) / 1000, self._look)
+        clock.call_later((self._every_ms - clock.now_ms() % self._every_ms) / 1000, self._look)
 
     def stop(self) -> None:
         """End the looks, before the sandbox sleeps."""
@@ -35,3 +38,5 @@ class FindingLooks:
             self.start()  # first: an error in one look is logged, and the next one comes
             view, follows = self._views.look()
             self.watch.look(view, follows=follows)
+            queues = sum(1 for _ in view.group_queues())
+            self._every_ms = LOOK_EVERY_MS * min(MOST_TIMES, 1 + queues // QUEUES_A_LOOK)

@@ -14,6 +14,8 @@ from typing import Any
 from queueviz.live.channel import LONGEST_INTERVAL_S
 from queueviz.live.frames import changes, delta
 from sandbox.control.limits import RecordingLimits, SocketLimits
+from sandbox.findings.sandbox_view import SandboxViews
+from sandbox.findings.watch import FindingWatch
 from sandbox.journal.schema import to_row
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.board import read_board
@@ -26,6 +28,7 @@ from sandbox.simulation.world import World
 from tests.bench.calibration import calibrate
 
 READINGS = 200
+READS_A_LOOK = 40  # of one watched board: 20 a second, and a look every 2 s
 TRIES = 5
 WATCH_S = 20.0
 RECORD_S = 300.0
@@ -47,7 +50,9 @@ def run(readings: int = READINGS, watch_s: float = WATCH_S, record_s: float = RE
             "board_us": _cpu_us(quiet, readings),
             "full_board_us": _cpu_us(full, readings),
             "snapshot_us": _cpu_us(quiet, readings, whole=True),
+            "look_us": _look_us(quiet, readings),
         }
+    figures["look_of_watching"] = round(figures["look_us"] / (READS_A_LOOK * figures["board_us"]), 3)
     with tempfile.TemporaryDirectory() as home, World(Path(home), "flights", seed=1) as flights:
         flights.run(25)
         for group in ("gate-display", "maintenance"):
@@ -91,6 +96,19 @@ def _cpu_us(world: World, readings: int, *, whole: bool = False) -> float:
                 read_board(world.cluster, GroupView(world.cluster, GROUP), TOPIC)
         best_s = min(best_s, time.process_time() - began)
     return round(best_s / readings * 1e6, 1)
+
+
+def _look_us(world: World, looks: int) -> float:
+    """Microseconds of one look for findings: the view, its history, all rules."""
+    views, watch = SandboxViews(world.cluster), FindingWatch(world.cluster.journal)
+    best_s = float("inf")
+    for _ in range(TRIES):
+        began = time.process_time()
+        for _ in range(looks):
+            view, follows = views.look()
+            watch.look(view, follows=follows)
+        best_s = min(best_s, time.process_time() - began)
+    return round(best_s / looks * 1e6, 1)
 
 
 def _watched(world: World, group: str, topic: str, *, least_s: float, watch_s: float) -> dict[str, float]:

@@ -52,7 +52,7 @@ def test_sends_over_tcp_are_measured_with_the_client_in_another_process() -> Non
 def test_a_watched_board_and_its_recording_take_few_bytes() -> None:
     """Runs in virtual time; processor times are printed, not compared."""
     figures = board.run(20, 5.0, 60)
-    assert all(figures[name] > 0 for name in ("calibration_us", "board_us", "full_board_us", "snapshot_us"))
+    assert all(figures[name] > 0 for name in ("calibration_us", "board_us", "full_board_us", "snapshot_us", "look_us"))
     for group in ("gate-display", "maintenance"):
         assert 0 < figures[group]["bytes_per_s_at_10_msg"] <= 6_000, "a phone's line carries a board"
     assert 0 < figures["wide"]["bytes_per_s"] <= 40_000
