@@ -56,7 +56,10 @@ class CheckView(NamedTuple):
 
 
 class FindingsView(TypedDict):
-    """`at_ms` None: nothing is known, because the sandbox sleeps or has just begun."""
+    """`at_ms` None: nothing is known, because the sandbox sleeps or has just begun.
+
+    `moves`: figures change without a fact of the journal, so a page fetches them again.
+    """
 
     at_ms: int | None
     findings: list[FindingView]
@@ -67,6 +70,7 @@ class FindingsView(TypedDict):
     groups: int
     topics: int
     brokers: int
+    moves: bool
 
 
 def channel(board: Place) -> str:
@@ -79,6 +83,7 @@ def all_of(board: Place, readings: Readings) -> FindingsView:
     if data is None or data["at_ms"] is None:
         data = {"at_ms": None, "findings": [], "checks": [], "groups": 0, "topics": 0, "brokers": 0}
     checks = [_check(row) for row in data["checks"] if row["all"]]  # of nothing there is no check
+    all_hold = all(check.holds for check in checks)
     severities = [row["severity"] for row in data["findings"]]
     return {
         "at_ms": data["at_ms"],
@@ -90,7 +95,13 @@ def all_of(board: Place, readings: Readings) -> FindingsView:
         "groups": data["groups"],
         "topics": data["topics"],
         "brokers": data["brokers"],
+        "moves": _runs(board) and (data["at_ms"] is None or bool(data["findings"]) or not all_hold),
     }
+
+
+def _runs(board: Place) -> bool:
+    """Return True if time passes there: a sandbox may be asleep, or its clock stopped."""
+    return board.attached or (board.snapshot["sandbox"]["state"] == "live" and board.snapshot.get("rate", 0) > 0)
 
 
 def trees(board: Place, rows: list[FindingRow]) -> list[FindingView]:

@@ -231,7 +231,8 @@ class Sandbox:
             return reading._replace(data=watch.marked(cast(Groups, reading.data)))
         if kind == "tile":
             tile = cast(Tile, reading.data)["tile"]
-            return reading._replace(data={"tile": {**tile, "finding": watch.mark()}})
+            mark = watch.mark()
+            return reading if mark is None else reading._replace(data={"tile": {**tile, "finding": mark}})
         return reading
 
     def _draw_keyframe(self) -> Snapshot:

@@ -112,6 +112,15 @@ def test_without_a_finding_the_line_counts_the_checks_and_is_never_green_where_o
     assert "Not checked yet." in part(visitor, mine, "finding")
 
 
+def test_a_page_fetches_again_only_while_figures_move(visitor: Client, port: FakePort, mine: str) -> None:
+    put(port, mine)
+    assert "every" not in part(visitor, mine, "finding"), "all checks hold: a fact of the journal says otherwise"
+    put(port, mine, hung())
+    assert "every 10s" in part(visitor, mine, "finding")
+    port.boards[f"findings/{mine}"] = Refusal("asleep")
+    assert "every 3s" in part(visitor, mine, "finding")
+
+
 def test_the_page_lists_causes_consequences_and_checks_with_their_links(
     visitor: Client, port: FakePort, mine: str
 ) -> None:

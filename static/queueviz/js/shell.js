@@ -16,7 +16,7 @@ import { Transport } from "./transport.js";
 import { queueOf, sentence, t } from "./words.js";
 
 const SHAPE = new Set("BrokerStarted BrokerStopped NameServerStarted NameServerStopped DiskChanged TopicChanged ActionTaken".split(" "));
-const FINDINGS = new Set(["FindingOpened", "FindingClosed", "SandboxWoken"]);
+const FINDINGS = new Set(["FindingOpened", "FindingClosed", "SandboxWoken", "ClockChanged"]);
 const SLEEP = new Set(["SandboxSlept", "SandboxWoken"]);
 
 /**
