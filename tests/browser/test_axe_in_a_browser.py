@@ -10,6 +10,7 @@ from tests.browser.conftest import DESKTOP, PHONE, Site
 PAGES = {
     "board": ("orders", "", ".tip"),
     "orderly board": ("payments", "", ".q"),
+    "findings": ("orders", "findings/", "#findings .holds li"),
     "groups": ("orders", "groups/", "#groups tbody tr"),
     "rebalance": ("orders", "rebalance/", ".planned"),
     "locks": ("payments", "locks/", "#lock-rows .ring"),
