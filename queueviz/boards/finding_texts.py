@@ -34,6 +34,8 @@ def _shown(name: str, value: object, queue_names: Mapping[str, str]) -> str:
         return duration(value)  # type: ignore[arg-type]  # a number, by its name
     if name == "queue":
         return queue_names.get(str(value), str(value))
+    if name == "names":
+        return ", ".join(queue_names.get(queue, queue) for queue in str(value).split(", "))
     if name in VALUES_OF:
         return str(VALUES.get(str(value), value))
     if isinstance(value, float):

@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from queueviz.boards.finding_texts import HEALTHY, SENTENCES, TITLES
+from queueviz.boards.rows import short_names
 from sandbox.control.readings import Reading, Refusal
 from sandbox.findings.all_rules import BY_CODE
 from tests.web.clusters import SLUG, account, browser_of, cluster
@@ -92,6 +93,17 @@ def test_the_line_says_the_cause_with_its_remedy_and_its_consequence(
     assert 'data-actor="A"' in line
     assert 'data-act="CrashActor"' in line
     assert "&quot;member/A#1&quot;" in line, "the marks that the pointer lights"
+
+
+def test_queues_have_their_short_names_also_in_a_list(visitor: Client, port: FakePort, mine: str) -> None:
+    values = {"topic": "orders", "group": "order-svc", "count": 2, "queues": 8, "names": "broker-a:2, broker-a:3"}
+    row = hung(code="queue_without_reader", remedy=None, says=[{"sentence": "unassigned", "values": values}])
+    put(port, mine, row)
+    names = short_names(
+        f"{queue['broker']}:{queue['queue_id']}" for topic in SNAPSHOT["topics"] for queue in topic["queues"]
+    )
+    shown = [names.get(name, name) for name in ("broker-a:2", "broker-a:3")]
+    assert ", ".join(shown) in part(visitor, mine, "finding")
 
 
 def test_a_finding_that_nothing_explains_is_counted_as_one_more(visitor: Client, port: FakePort, mine: str) -> None:
