@@ -1,7 +1,7 @@
 """A finding as a value: a problem, or a state that explains what a reader sees."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 ERROR, WARNING, INFO = "error", "warning", "info"
@@ -80,7 +80,6 @@ class Checked:
 
     known: int
     all: int
-    values: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def holds(self) -> bool:

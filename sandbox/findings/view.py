@@ -12,7 +12,6 @@ from sandbox.message.topic_names import retry_topic
 from sandbox.queries.rows.board import MemberRow, QueueRow
 from sandbox.queries.rows.snapshot import BrokerRow, NameServerRow, ProducerRow, TopicRow
 
-PULLS_BY_ITSELF = ("pull", "lite", "lite_pull")
 THERE = ("starting", "running", "hung", "stopping")
 
 
