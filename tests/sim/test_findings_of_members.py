@@ -133,7 +133,7 @@ def test_a_copied_container_reads_the_queues_of_its_twin(stage: FindingStage) ->
     assert set(codes(stage)) == {"same_client_id", "queue_without_reader"}
     [opened] = [line for line in stage.opened if line.code == "same_client_id"]
     assert opened.text.startswith("2 connections share the client id 10.0.0.11@")
-    assert opened.text.endswith("each is assigned the same queues. No member reads 4 queues.")
+    assert opened.text.endswith("each is assigned the same queues. 4 queues have no reader.")
     assert opened.at_s <= 60 + 14
     assert stage.only("queue_without_reader").because_of == stage.only("same_client_id").finding.key
     stage.act("StopActor", actor="B")

@@ -61,7 +61,7 @@ RULE = Rule(
     hold_ms=HOLD_MS,
     sentences={
         "shared": "{connections} connections share the client id {client_id}: each is assigned the same queues.",
-        "unread": Plural("queues", "No member reads {queues} queue.", "No member reads {queues} queues."),
+        "unread": Plural("queues", "{queues} queue has no reader.", "{queues} queues have no reader."),
         "stop": "Stop the copy…",
     },
     find=find,
