@@ -24,14 +24,18 @@ HEALTHY: dict[str, Text] = {rule.code: _(rule.healthy) for rule in RULES}
 
 def sentence_text(code: str, row: SentenceRow, queue_names: Mapping[str, str]) -> str:
     """Return a sentence with its values.  `queue_names`: short names by row, `q3` for `broker-a:3`."""
-    text, values = SENTENCES[f"{code}.{row['sentence']}"], row["values"]
+    return filled(SENTENCES[f"{code}.{row['sentence']}"], row["values"], queue_names)
+
+
+def filled(text: Text | Counted, values: Mapping[str, object], queue_names: Mapping[str, str]) -> str:
+    """Return a sentence with its values as a reader sees them: durations, numbers, short names of queues."""
     pattern = text.form(int(str(values[text.by]))) if isinstance(text, Counted) else str(text)
     return pattern.format(**{name: _shown(name, value, queue_names) for name, value in values.items()})
 
 
 def _shown(name: str, value: object, queue_names: Mapping[str, str]) -> str:
     if name.endswith("_ms"):
-        return duration(value)  # type: ignore[arg-type]  # a number, by its name
+        return duration(str(value))
     if name == "queue":
         return queue_names.get(str(value), str(value))
     if name == "names":

@@ -16,7 +16,7 @@ from sandbox.queries.rows.board import QueueRow
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.board import group_strategy, lag_of, queue_rows, with_retries
 from sandbox.queries.snapshot.groups import group_names, topics_read
-from sandbox.queries.snapshot.member_words import THERE, members_differ
+from sandbox.queries.snapshot.member_words import members_differ
 from sandbox.queries.snapshot.members import member_rows
 from sandbox.queries.snapshot.whole_sandbox import (
     broker_row,
@@ -91,7 +91,7 @@ def _group(cluster: Cluster, name: str, retried: dict[str, list[RetriedMessage]]
         retrying=counts["retrying"],
         dead_letters=counts["dead_letters"],
         shared_ids=view.shared_ids(),
-        members_differ=members_differ({key: row for key, row in members.items() if row["state"] in THERE}),
+        members_differ=members_differ(members),
         consume_enabled=_may_consume(view),
         retried=None if retried is None else retried.get(name, []),
         heartbeats_ms={view.row_of_client(client): info.last_update_ms for client, info in view.registered().items()},

@@ -11,8 +11,7 @@ from sandbox.findings.history import History
 from sandbox.message.topic_names import retry_topic
 from sandbox.queries.rows.board import MemberRow, QueueRow
 from sandbox.queries.rows.snapshot import BrokerRow, NameServerRow, ProducerRow, TopicRow
-
-THERE = ("starting", "running", "hung", "stopping")
+from sandbox.queries.snapshot.member_words import THERE
 
 
 class RetriedMessage(NamedTuple):

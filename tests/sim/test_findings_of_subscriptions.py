@@ -27,9 +27,9 @@ def test_members_with_different_tags_lose_messages(stage: FindingStage) -> None:
     assert (opened.code, opened.subject) == ("subscriptions_differ", "svc")
     assert opened.text.startswith("A subscribes to orders with a. B subscribes to orders with *.")
     assert opened.at_s <= 40 + 14
-    said = {each.sentence: each.values for each in stage.only("subscriptions_differ").finding.says}
-    assert 0 < int(str(said["dropped"]["dropped"])) <= 40 * 4
-    assert "passed_over" not in said, "those that A left out before do not count"
+    sentences = {each.sentence: each.values for each in stage.only("subscriptions_differ").finding.says}
+    assert 0 < int(str(sentences["dropped"]["dropped"])) <= 40 * 4
+    assert "passed_over" not in sentences, "those that A left out before do not count"
     stage.act("ChangeActor", actor="A", expression="*")
     stage.run(40)
     assert stage.codes == []

@@ -1,4 +1,4 @@
-"""What followed an action: who took the queues and when, and which messages came again."""
+"""The consequences of an action: new owners of queues, and messages delivered again."""
 
 from collections.abc import Iterator
 from pathlib import Path

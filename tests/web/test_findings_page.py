@@ -1,4 +1,4 @@
-"""What is wrong: the line of the Board, the page, the API and the metrics show the findings of the channel."""
+"""Findings of a channel on the line of the Board, on their page, in the API and in the metrics."""
 
 from typing import Any
 

@@ -76,10 +76,10 @@ def test_a_group_with_a_finding_is_named_by_it_and_comes_before_the_others(
     slow = {"code": "consumers_too_slow", "severity": "warning", "subject": "mails"}
     hung = {"code": "member_hung", "severity": "error", "subject": "A"}
     put(port, mine, audit=group("behind"), mails=group(finding=slow), orders=group(finding=hung))
-    found = rows(visitor.get(f"/s/{mine}/groups/").content.decode())
-    assert list(found) == ["orders", "mails", "audit"]
-    assert [words(found[name])[0] for name in found] == ["no heartbeat", "members too slow", "Behind"]
-    assert 'class="g-behind' in found["orders"]
+    shown = rows(visitor.get(f"/s/{mine}/groups/").content.decode())
+    assert list(shown) == ["orders", "mails", "audit"]
+    assert [words(shown[name])[0] for name in shown] == ["no heartbeat", "members too slow", "Behind"]
+    assert 'class="g-behind' in shown["orders"]
 
 
 def test_what_is_not_known_is_not_nought(visitor: Client, port: FakePort, mine: str) -> None:

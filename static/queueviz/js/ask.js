@@ -9,13 +9,13 @@ const PASSING_MS = 10000; // display time of a temporary refusal: too fast, too 
 const sent = new Map(); // seq → button
 /** @type {import("./clock.js").SandboxClock | null} */
 let clock = null; // the sandbox's
-let place = ""; // its address
+let address = ""; // of the sandbox
 const FOLLOWED_MS = 30000; // for so long a page shows what followed an action
 
 /** @param {{ root: string, can: string[], time?: import("./clock.js").SandboxClock | null }} options */
 export function setUpActions({ root, can, time = null }) {
   clock = time;
-  place = root;
+  address = root;
   const url = `${root}actions/`;
   document.body.addEventListener("click", (event) => {
     const button = around(event.target, "button, a");
@@ -31,7 +31,7 @@ export function setUpActions({ root, can, time = null }) {
   });
   document.body.addEventListener("queueviz:acted", ({ target, detail }) => {
     acted(target, detail.seq);
-    if (detail.follow) htmx.ajax("GET", `${place}ask/what-followed/?seq=${detail.seq}`, { target: "#toasts", swap: "beforeend" }).catch(() => {}); // it may sleep by now
+    if (detail.follow) htmx.ajax("GET", `${address}ask/what-followed/?seq=${detail.seq}`, { target: "#toasts", swap: "beforeend" }).catch(() => {}); // it may sleep by now
   });
   document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
     for (const line of $$(".followed[data-state]")) setTimeout(() => line.remove(), line.dataset.state === "done" ? FOLLOWED_MS : 0);
