@@ -35,6 +35,7 @@ TEXTS: CountedTexts = {
     "conn.ended": _("Ended"),
     "end.asleep": _("This sandbox is asleep. You see its last state."),
     "end.failed": _("This sandbox cannot be opened. Reload the page to see the reason."),
+    "end.stopped": _("This broker is stopped. You see its last state."),
     "end.unknown": _("This item no longer exists."),
     "end.forbidden": _("You no longer have access to this view."),
     "end.too_large": _("This view is too large for live updates."),

@@ -47,6 +47,10 @@ class ChannelUnknown(SandboxError):
     """Error: no such channel.  Its kind, number of parts or spelling is wrong, or nothing has that name."""
 
 
+class NodeStopped(ChannelUnknown):
+    """Error: the broker of this channel is stopped.  The channel can be read again when the broker starts."""
+
+
 def parse_channel(name: str) -> tuple[str, str, list[str]]:
     """Return kind, slug and the other parts, decoded; the text after a question mark is the last part, unchanged.
 

@@ -30,7 +30,7 @@ class Reading(NamedTuple):
 class Refusal(NamedTuple):
     """Result for a channel that cannot be read.
 
-    `reason`: `asleep`, `waking` (readable soon), `failed`, `unknown` (no such channel).
+    `reason`: `asleep`, `waking` (readable soon), `failed`, `stopped` (its broker), `unknown` (no such channel).
     """
 
     reason: str

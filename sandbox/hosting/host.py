@@ -17,7 +17,7 @@ from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.environment import Environment
 from sandbox.control.access_keys import Keys
-from sandbox.control.channel_names import ChannelUnknown, parse_channel
+from sandbox.control.channel_names import ChannelUnknown, NodeStopped, parse_channel
 from sandbox.control.questions import Question
 from sandbox.control.readings import Bell, Read, Reading, Refusal
 from sandbox.hosting.awake_sandboxes import AwakeSandboxes
@@ -251,6 +251,8 @@ class Host:
             if slot.sandbox is None or slot.state != "live":
                 return Refusal(slot.state if slot.state in ("failed", "waking") else "asleep")
             return slot.sandbox.read(kind, rest)
+        except NodeStopped:
+            return Refusal("stopped")
         except (ChannelUnknown, ActionRefused):
             return Refusal("unknown")
         except NotHeld:

@@ -10,7 +10,7 @@ from pkgutil import iter_modules
 
 from sandbox.cluster.broker_node import BrokerNode
 from sandbox.cluster.cluster import Cluster
-from sandbox.control.channel_names import KINDS, ChannelUnknown
+from sandbox.control.channel_names import KINDS, ChannelUnknown, NodeStopped
 from sandbox.control.readings import Reading
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.board import read_board
@@ -102,6 +102,8 @@ def _has_topic(cluster: Cluster, topic: str) -> bool:
 
 def _running(cluster: Cluster, name: str) -> BrokerNode:
     node = cluster.nodes.find(name)
-    if node is None or node.broker is None:
-        raise ChannelUnknown(f"no running broker {name}")
+    if node is None:
+        raise ChannelUnknown(f"no broker {name}")
+    if node.broker is None:
+        raise NodeStopped(f"{name} is stopped")
     return node

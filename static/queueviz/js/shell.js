@@ -6,7 +6,7 @@ import { $, json } from "./dom.js";
 import { Painter } from "./frame.js";
 import { number } from "./format.js";
 import { setUpKeys } from "./keys.js";
-import { needed } from "./later.js";
+import { needed, once } from "./later.js";
 import { Live } from "./live.js";
 import { Pill } from "./pill.js";
 import { Scrubber } from "./scrubber.js";
@@ -17,6 +17,7 @@ import { queueOf, sentence, t } from "./words.js";
 
 const SHAPE = new Set("BrokerStarted BrokerStopped NameServerStarted NameServerStopped DiskChanged TopicChanged ActionTaken".split(" "));
 const FINDINGS = new Set(["FindingOpened", "FindingClosed", "SandboxWoken", "ClockChanged"]);
+const SILENT = new Set(["asleep", "stopped"]); // the page says it elsewhere: in its head, in the finding
 const SLEEP = new Set(["SandboxSlept", "SandboxWoken"]);
 
 /**
@@ -51,6 +52,7 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
       scrubber.add(rows);
       live.dispatchEvent(new CustomEvent("facts", { detail: rows }));
       if (!first && rows.findLast((row) => SLEEP.has(row.type))?.type === "SandboxWoken") live.again();
+      if (!first && rows.some((row) => row.type === "BrokerStarted")) live.again();
       onFacts(rows, { gap, whole: from === null });
       gap = null;
       for (const row of rows) if (!first) judge(row);
@@ -66,8 +68,10 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
   });
   const offerUndo = (row) =>
     toast(t("say.reset", { group: row.group }), { label: t("reset.undo"), act: (button) => actions.act({ action: "UndoReset", reset_id: row.reset_id }, button) });
-  live.addEventListener("ended", ({ detail }) => detail === "asleep" || live.ended || toast(t(`end.${detail}`)));
+  live.addEventListener("ended", ({ detail }) => SILENT.has(detail) || live.ended || toast(t(`end.${detail}`)));
   live.addEventListener("reopened", answered);
+  const explain = once(() => import("./explain.js"), ({ setUpExplanations }, { target }) => setUpExplanations(config, target));
+  for (const kind of ["pointerover", "focusin", "click"]) document.addEventListener(kind, (event) => $("[data-why], .differs") && explain(event));
   const has = (selector, key, act) => ($(selector) ? { [key]: act } : {});
   const pressed = setUpKeys({
     "?": () => openAsk("help"),

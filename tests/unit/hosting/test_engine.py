@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox.cluster.config import HostConfig
-from sandbox.control.actions import CreateTopic, parse_action
+from sandbox.control.actions import CreateTopic, StartBroker, StopBroker, parse_action
 from sandbox.control.limits import HostLimits
 from sandbox.control.readings import Reading, Refusal
 from sandbox.control.rights import Actor
@@ -77,6 +77,14 @@ def test_reading_many_boards_takes_one_crossing_and_each_answers_for_itself(port
     assert isinstance(good, Reading)
     assert good.data["log"]["max"] == "0"
     assert [unknown, strange, missing] == [Refusal("unknown")] * 3
+
+
+def test_the_store_of_a_stopped_broker_says_so_and_is_read_again_when_it_runs(port: EnginePort) -> None:
+    create(port)
+    port.act("demo", StopBroker(broker="broker-a"), OWNER).result(WAIT_S)
+    assert port.read(["store/demo/broker-a", "index/demo/broker-a"]).result(WAIT_S) == [Refusal("stopped")] * 2
+    port.act("demo", StartBroker(broker="broker-a"), OWNER).result(WAIT_S)
+    assert isinstance(port.read(["store/demo/broker-a"]).result(WAIT_S)[0], Reading)
 
 
 def test_no_board_is_begun_when_the_time_for_reading_is_over(port: EnginePort) -> None:
