@@ -123,7 +123,7 @@ def change_topic(ways: Ways, action: ChangeTopic) -> None:
 
 
 def reset_offsets(ways: Ways, action: ResetOffsets) -> None:
-    ways.keys.push(ways.page.locator(".ghead [data-reset]"))
+    ways.keys.push(ways.page.locator(".pagehead [data-reset]"))
     dialog = ways.page.locator("#resetdlg[open]")
     ways.keys.choose(dialog.locator(f"[name=target][value={action.target}]"))
     assert action.value is not None

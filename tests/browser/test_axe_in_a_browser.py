@@ -117,7 +117,7 @@ def test_axe_reports_nothing_in_the_dialogs(site: Site) -> None:
     expect(mark.locator(".said")).to_have_css("border-inline-start-width", "3px")
     assert violations(page, within="#ask") == []
     page.keyboard.press("Escape")
-    page.locator(".ghead [data-reset]").click()
+    page.locator(".pagehead [data-reset]").click()
     page.locator(".rs-tbl").wait_for()
     assert violations(page, within="#resetdlg") == []
 

@@ -56,11 +56,11 @@ def test_a_small_laptop_shows_the_heads_of_all_cards_whole(site: Site) -> None:
     site.visit("flights")
     for width in (1190, 1280, 1366, 1440):
         site.page.set_viewport_size({"width": width, "height": 800})
-        cut = site.page.evaluate("""() => [...document.querySelectorAll(".ghead > *, .panel header > *")]
+        cut = site.page.evaluate("""() => [...document.querySelectorAll(".pagehead > *, .panel header > *")]
             .filter((node) => node.getBoundingClientRect().right > node.parentElement.getBoundingClientRect().right + 1)
             .map((node) => node.textContent.trim())""")
         assert cut == [], width
-        tabs = site.page.locator(".ghead .gtabs")
+        tabs = site.page.locator(".pagehead .gtabs")
         assert tabs.evaluate("(tabs) => tabs.scrollWidth <= tabs.clientWidth"), width
 
 

@@ -80,7 +80,7 @@ def test_a_broadcasting_group_has_a_stack_of_strips_per_member(site: Site) -> No
     assert len(set(owners)) == 2
     site.until("[...document.querySelectorAll('.q .disk')].every((mark) => mark.getAttribute('d'))")  # its own file
     expect(site.page.locator("#add-forecast")).to_have_text("")
-    site.page.locator(".ghead [data-reset]").click()
+    site.page.locator(".pagehead [data-reset]").click()
     expect(site.page.locator("#resetdlg")).to_contain_text("each member has its own file")
     site.page.keyboard.press("Escape")
     assert site.act(action="SetRate", rate="1") == 204

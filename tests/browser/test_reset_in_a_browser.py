@@ -113,7 +113,7 @@ def test_a_live_reset_is_followed_member_by_member_and_undone(site: Site) -> Non
     site.start("orders")
     assert site.act(action="SetRate", rate="4") == 204
     site.until(COMMITTED.format(least=3))
-    site.page.locator(".ghead [data-reset]").click()
+    site.page.locator(".pagehead [data-reset]").click()
     site.page.get_by_role("radio", name="Earliest").check()
     site.until("JSON.parse(document.querySelector('#rs-data')?.textContent ?? '{}').target === 'earliest'")
     site.page.locator("#rs-go").click()
@@ -147,7 +147,7 @@ def test_skipping_needs_the_group_s_name_and_a_plan_that_no_longer_holds_is_refu
     site.until(COMMITTED.format(least=3))
     stop_everyone(site)
     assert site.act(action="SendMessages", topic="orders", count="80") == 204
-    site.page.locator(".ghead [data-reset]").click()
+    site.page.locator(".pagehead [data-reset]").click()
     site.page.locator("#resetdlg [name=target][value=latest]").check()
     site.until("document.querySelector('.rs-sum') && Number(document.querySelector('.rs-sum').dataset.skipped) >= 80")
     expect(site.page.locator("#rs-go")).to_be_disabled()

@@ -53,7 +53,7 @@ def reset(site: Site) -> None:
     assert site.act(action="SetRate", rate="20") == 204
     site.until(RISEN.format(least=60))
     assert site.act(action="SetRate", rate="1") == 204
-    site.page.locator(".ghead [data-reset]").click()
+    site.page.locator(".pagehead [data-reset]").click()
     site.page.locator(".rs-tbl").wait_for()
     site.page.get_by_role("button", name="30 s ago").click()
     site.page.evaluate("new Promise((done) => setTimeout(done, 600))")

@@ -1,4 +1,5 @@
-/* The parts of the Board that a finding is about are lit while the pointer or the focus is on its line. */
+/* The parts of the Board that a finding is about are lit while the pointer or the focus is on its line. A tap on the
+   line, or its button, also brings the first of them into view; they stay lit until the next tap elsewhere. */
 import { $, $$, cls } from "./dom.js";
 
 const quoted = (text) => CSS.escape(text);
@@ -14,13 +15,31 @@ function partsOf(address) {
   return [];
 }
 
+const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
 export function setUpFindingMarks() {
-  let lit = [];
+  let lit = [], stays = false;
   const light = (line) => {
     for (const part of lit) cls(part, "lit", false);
     lit = line ? JSON.parse(line.dataset.marks ?? "[]").flatMap(partsOf) : [];
     for (const part of lit) cls(part, "lit", true);
   };
+  const show = (line) => {
+    light(line);
+    const [first] = lit.filter((part) => part.getClientRects().length);
+    first?.scrollIntoView({ block: "center", inline: "center", behavior: still() ? "auto" : "smooth" });
+    stays = Boolean(first);
+  };
   const main = $("#main") ?? document.body;
-  for (const kind of ["pointerover", "focusin"]) main.addEventListener(kind, ({ target }) => light(target.closest?.("#finding")));
+  for (const kind of ["pointerover", "focusin"])
+    main.addEventListener(kind, (event) => {
+      const line = event.target.closest?.("#finding");
+      if (line || (!stays && event.pointerType !== "touch")) light(line);
+    });
+  main.addEventListener("click", ({ target, pointerType }) => {
+    const line = target.closest("#finding");
+    if (line && (target.closest("[data-show]") || (pointerType === "touch" && !target.closest("a, button")))) return show(line);
+    stays = false;
+    light(line);
+  });
 }

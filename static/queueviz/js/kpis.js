@@ -1,5 +1,5 @@
 /* The header figures of the Board. */
-import { $, cls, hide, text } from "./dom.js";
+import { $, attr, cls, hide, text } from "./dom.js";
 import { knownText } from "./down.js";
 import { deliveredText, retryText } from "./flow.js";
 import { duration, number, rate } from "./format.js";
@@ -26,11 +26,11 @@ export class Kpis {
     text(n.known, knownText(header));
     text(n.retry, retryText(header));
     text(n.delivered, deliveredText(header));
-    for (const note of [n.known, n.retry, n.delivered]) hide(note, !note.textContent);
+    for (const note of [n.known, n.retry, n.delivered]) attr(note, "title", note.textContent), hide(note, !note.textContent);
     cls(n.delivered, "warn", Boolean(header.differs));
     cls(n.known.parentElement, "bad", isPartly(header));
     n.risk.set(number(header.redelivered_on_crash));
-    if (n.risky) text(n.risky, riskText(header)), hide(n.risky, !n.risky.textContent);
+    if (n.risky) text(n.risky, riskText(header)), attr(n.risky, "title", n.risky.textContent), hide(n.risky, !n.risky.textContent);
     n.io.set(`${rate(header.in_per_s)} / ${rate(header.out_per_s)}`);
     text(n.e2e, `${duration(header.e2e_p50_ms)} / ${duration(header.e2e_p99_ms)}`);
     text(n.again, number(header.delivered_again));

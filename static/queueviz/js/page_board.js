@@ -2,7 +2,8 @@
 import { openAsk, post, unanswered } from "./ask.js";
 import { BoardCards } from "./board_cards.js";
 import { LagChart } from "./chart.js";
-import { $, $$, around, attr, hide, text } from "./dom.js";
+import { setUpDetails } from "./details.js";
+import { $, $$, around, attr, cls, hide, text } from "./dom.js";
 import { setUpFindingMarks } from "./finding_marks.js";
 import { Forecast } from "./forecast.js";
 import { number } from "./format.js";
@@ -49,9 +50,8 @@ export const page = startShell({
   },
 });
 const { clock, config, painter } = page;
+setUpDetails();
 setUpFindingMarks();
-const explain = once(() => import("./explain.js"), ({ setUpExplanations }, { target }) => setUpExplanations(config, target));
-for (const kind of ["pointerover", "focusin", "click"]) document.addEventListener(kind, explain);
 const asked = new URLSearchParams({ group: config.group, topic: config.topic });
 const recent = async () => {
   const answer = await fetch(`${config.api}/ask/recent-lag?${asked}`);
@@ -73,10 +73,13 @@ const peek = once(() => import("./strip_peek.js"), ({ setUpPeek }) => setUpPeek(
 rows.box.addEventListener("pointerover", peek);
 
 if (config.channels.board) show(page, config.channels.board, paint);
-if (config.channels.store) show(page, config.channels.store, (data) => {
-  store = data;
-  paintTape();
-}, { element: $("#tape") });
+if (config.channels.store) {
+  const log = show(page, config.channels.store, (data) => {
+    store = data;
+    paintTape();
+  }, { element: $("#tape") });
+  page.live.addEventListener("status", () => cls($("#tape"), "old", Boolean(log.ended))); // its broker is stopped
+}
 function paint(whole, jump) {
   whole.queues ??= {};
   whole.members ??= {};

@@ -152,7 +152,7 @@ function markedBy(mark) {
   const [kind, ...rest] = mark.split(":"), name = rest.join(":");
   if (kind === "queue") return $(`[data-queue="${CSS.escape(name)}"]`);
   if (kind === "member" || kind === "lock") return $(`.cons[data-actor="${CSS.escape(name)}"]`);
-  if (kind === "header") return HEADER[name] ? $(HEADER[name])?.closest(".kpi, .side, .pill") : $(".ghead");
+  if (kind === "header") return HEADER[name] ? $(HEADER[name])?.closest(".kpi, .side, .pill") : $(".pagehead");
   if (kind === "lanes") return $("#consumers");
   return kind === "journal" ? $("#journal")?.closest(".panel") : null;
 }
