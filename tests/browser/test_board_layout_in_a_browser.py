@@ -1,6 +1,7 @@
 """Where the parts of the Board and of the page heads stand, by their measured positions."""
 
 import re
+from itertools import pairwise
 
 import pytest
 from playwright.sync_api import Locator, ViewportSize, expect
@@ -23,6 +24,12 @@ OUTSIDE = """(selector) => [...document.querySelectorAll(selector)].flatMap((box
         return inner.width > 1 && (inner.right > outer.right + 1 || inner.bottom > outer.bottom + 1);
     }).map((part) => part.textContent.trim());
 })"""
+LOOK = """(head) => {
+    const { left, right, top } = head.getBoundingClientRect(), title = head.querySelector("h1");
+    const { fontSize, fontWeight } = getComputedStyle(title), banner = document.querySelector("#notice").offsetHeight;
+    return [left, right, top - banner, getComputedStyle(head).backgroundColor,
+        ...(title.classList.contains("vh") ? [] : [fontSize, fontWeight])].join();
+}"""
 
 
 def top(part: Locator) -> float:
@@ -100,7 +107,9 @@ def test_a_second_line_in_the_header_moves_nothing(site: Site, size: ViewportSiz
     page.evaluate("queueviz.painter.frozen = true")
     known, places = page.locator("#k-known"), []
     for is_hidden in (True, False):
-        known.evaluate("(note, hidden) => { note.hidden = hidden; note.textContent = '4 of 8 queues known'; }", is_hidden)
+        known.evaluate(
+            "(note, hidden) => { note.hidden = hidden; note.textContent = '4 of 8 queues known'; }", is_hidden
+        )
         places.append(top(page.locator("#finding")))
     assert places[0] == places[1]
 
@@ -121,7 +130,7 @@ def test_a_dead_master_clips_no_row_and_reports_no_missing_item(site: Site, size
             .every((part) => part.getBoundingClientRect().bottom <= row.getBoundingClientRect().bottom + 1)""")
         assert inside, row.get_attribute("data-queue")
     ends = rows.evaluate_all("(all) => all.map((row) => [row.offsetTop, row.offsetTop + row.offsetHeight])")
-    assert all(before[1] <= after[0] for before, after in zip(ends, ends[1:], strict=False))
+    assert all(before[1] <= after[0] for before, after in pairwise(ends))
     if size is DESKTOP:
         assert bottom(page.locator(".pagehead")) - top(page.locator(".pagehead")) == head
     tape = page.locator("#tape")
@@ -154,12 +163,7 @@ def test_every_page_has_the_same_head(site: Site, size: ViewportSize) -> None:
         expect(head).to_have_count(1)
         expect(head.locator("h1")).to_have_count(1)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
-        looks.add(head.evaluate("""(head) => {
-            const { left, right, top } = head.getBoundingClientRect(), title = head.querySelector("h1");
-            const { fontSize, fontWeight } = getComputedStyle(title), banner = document.querySelector("#notice").offsetHeight;
-            return [left, right, top - banner, getComputedStyle(head).backgroundColor,
-                ...(title.classList.contains("vh") ? [] : [fontSize, fontWeight])].join();
-        }"""))
+        looks.add(head.evaluate(LOOK))
     common = min(looks, key=len)
     assert all(look.startswith(common) for look in looks), looks
     assert len(looks) <= 2, looks

@@ -1,7 +1,7 @@
 /* Explanations: on hover, focus or tap, a text appears beside the element. The same text is its description for
    screen readers; Escape hides it. Loaded at the first use, not with the first view. The mark of a difference from the
    articles brings its own text, which a click opens in place. */
-import { $, attr, el, hide } from "./dom.js";
+import { $, around, attr, el, hide } from "./dom.js";
 
 /** `first`: what was pointed at, focused or tapped before this was loaded. */
 export function setUpExplanations({ root }, first = null) {
@@ -33,7 +33,7 @@ export function setUpExplanations({ root }, first = null) {
   document.addEventListener("focusin", words, { once: true }); // a description is there before its thing is reached
   document.addEventListener("focusin", ({ target }) => show(of(target)));
   document.addEventListener("focusout", () => show(null));
-  document.addEventListener("click", ({ target }) => show(target.closest?.("summary") ? null : of(target)));
+  document.addEventListener("click", ({ target }) => show(around(target, "summary") ? null : of(target)));
   addEventListener("keydown", ({ key }) => key === "Escape" && show(null));
   addEventListener("scroll", ({ target }) => target instanceof Node && target.contains(shown) && show(null), { capture: true, passive: true });
   if (first) {
