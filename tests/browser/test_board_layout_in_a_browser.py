@@ -59,6 +59,9 @@ def test_details_are_hidden_until_asked_for_and_stay_as_chosen(site: Site) -> No
     expect(button).to_have_attribute("aria-pressed", "true")
     for part in details:
         expect(part).to_be_visible()
+    for size in (DESKTOP, PHONE):
+        page.set_viewport_size(size)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), size
     button.click()
     expect(details[0]).to_be_hidden()
 
