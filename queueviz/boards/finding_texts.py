@@ -11,6 +11,7 @@ from queueviz.boards.fact_texts import VALUES
 from queueviz.templatetags.formats import duration, number, rate
 from queueviz.texts import Text
 from sandbox.findings.all_rules import RULES
+from sandbox.findings.reasons import REASONS
 from sandbox.queries.rows.findings import SentenceRow
 
 VALUES_OF = ("state", "limit", "disk", "why")  # values that hold a word of `VALUES`
@@ -19,6 +20,7 @@ SENTENCES: dict[str, Text | Counted] = {
     f"{rule.code}.{name}": translated(sentence) for rule in RULES for name, sentence in rule.sentences.items()
 }
 TITLES: dict[str, Text] = {rule.code: _(rule.title) for rule in RULES}
+WHY_NOT: dict[str, Text] = {name: _(text) for name, text in REASONS.items()}
 HEALTHY: dict[str, Text] = {rule.code: _(rule.healthy) for rule in RULES}
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 
-from queueviz.boards.finding_texts import HEALTHY, sentence_text
+from queueviz.boards.finding_texts import HEALTHY, WHY_NOT, sentence_text
 from queueviz.boards.page import Context, Place, Readings, data_of
 from queueviz.boards.rows import short_names
 from queueviz.texts import Text
@@ -38,6 +38,7 @@ class FindingView(NamedTuple):
     marks: str  # JSON
     board: str  # query of the Board that shows it; empty: none does
     remedy: RemedyView | None
+    reason: Text | str  # why it has no remedy
     lab: str
     lab_title: str
     incident: str
@@ -145,6 +146,7 @@ def _view(row: FindingRow, queue_names: dict[str, str], consequences: tuple[Find
         marks=json.dumps(row["marks"]),
         board=_board(row),
         remedy=None if row["remedy"] is None else _remedy(row, row["remedy"], queue_names),
+        reason=WHY_NOT.get(row.get("reason", ""), ""),
         lab=row["lab"] if lab is not None else "",
         lab_title=str(_(lab.title)) if lab is not None else "",
         incident=row["incident"] if incident is not None else "",

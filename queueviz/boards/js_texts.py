@@ -77,6 +77,7 @@ TEXTS: CountedTexts = {
         "Hung for **{age}**. The broker drops this member in **{left}**; only then are {queues} reassigned."
     ),
     "card.hung_free": _("Hung for **{age}**. The broker drops this member in **{left}**."),
+    "card.hung_unlisted": _("Hung for **{age}**. No broker lists this member any more."),
     "card.crashed_locks": _(
         "This member crashed **{age}** ago. Its locks on {queues} expire in **{left}**; until then no member "
         "consumes these queues."

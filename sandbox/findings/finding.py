@@ -60,6 +60,7 @@ class Finding:
     marks: tuple[str, ...] = ()
     touches: frozenset[str] = frozenset()
     remedy: Remedy | None = None
+    reason: str = ""  # why it has no remedy, by its name in `reasons.py`
     event: str | None = None  # seq of the journal's newest fact about it
 
     @property

@@ -71,6 +71,7 @@ def _row(finding: Finding, since_ms: int, because_of: Key | None, rule: Rule, la
         "marks": list(finding.marks),
         "because_of": None if because_of is None else key_of(because_of),
         "remedy": None if finding.remedy is None else _remedy(finding.remedy),
+        "reason": finding.reason,
         "lab": rule.lab,
         "incident": rule.incident,
         "event": finding.event,

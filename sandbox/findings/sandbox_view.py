@@ -110,10 +110,15 @@ def _again(cluster: Cluster, group: str) -> dict[str, int] | None:
     return None if stats is None else {reason: stats.again_by_cause[reason] for reason in REASONS}
 
 
-def _may_consume(view: GroupView) -> bool:
-    """Return False if a running master's subscription group config forbids the group to consume."""
+def _may_consume(view: GroupView) -> bool | None:
+    """Return False if a running master's subscription group config forbids the group to consume.
+
+    None: a master is down, and no other forbids it.
+    """
     configs = (broker.subscription_groups.table.get(view.group) for broker in view.masters.values())
-    return all(config.consume_enable for config in configs if config is not None)
+    if not all(config.consume_enable for config in configs if config is not None):
+        return False
+    return None if view.down else True
 
 
 def _former(cluster: Cluster, view: GroupView, rows: list[QueueRow]) -> dict[str, str]:

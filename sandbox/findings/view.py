@@ -100,6 +100,17 @@ class GroupNow:
         """Return the members that have a process."""
         return {key: row for key, row in self.members.items() if row["state"] in THERE}
 
+    def listed(self) -> dict[str, MemberRow]:
+        """Return the members with a process that brokers list.
+
+        Where heartbeats are not reported, members come from the brokers' lists.
+        """
+        return {
+            key: row
+            for key, row in self.online().items()
+            if self.heartbeats_ms is None or key.partition(" ")[0] in self.heartbeats_ms
+        }
+
     def readers(self, topic: str) -> dict[str, MemberRow]:
         """Return the members with a process that subscribe to the topic, or do not report their subscriptions."""
         return {
@@ -148,6 +159,11 @@ class ClusterView:
         return former | {
             key: row["actor"] or key for group in self.groups.values() for key, row in group.members.items()
         }
+
+    @property
+    def masters_run(self) -> bool:
+        """Return False if a master does not run: the messages in its store are not known then."""
+        return all(row["state"] == "running" for row in self.brokers.values() if row["role"] == "master")
 
     def group_queues(self) -> Iterator[tuple[GroupNow, QueueAt]]:
         for group in self.groups.values():

@@ -23,6 +23,7 @@ OPEN_TO_WEB = (
     "sandbox.cluster.actors.table_feed",
     "sandbox.queries.rows",
     "sandbox.findings.all_rules",
+    "sandbox.findings.reasons",
     "sandbox.labs.catalogue",
     "sandbox.labs.incidents",
     "sandbox.labs.lab",

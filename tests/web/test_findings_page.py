@@ -56,7 +56,7 @@ def slow(**more: Any) -> dict[str, Any]:
         "severity": "warning",
         "kind": "group",
         "subject": "order-svc",
-        "says": [{"sentence": "rates", "values": {"in_per_s": 19.0, "out_per_s": 12.0}}],
+        "says": [{"sentence": "rates", "values": {"window_ms": 30_000, "in_per_s": 19.0, "out_per_s": 12.0}}],
         "remedy": None,
         "incident": "lag-after-a-deploy",
         **more,
@@ -89,7 +89,7 @@ def test_the_line_says_the_cause_with_its_remedy_and_its_consequence(
     line = part(visitor, mine, "finding")
     assert "A has sent no heartbeat for 40 s; brokers remove it in 80 s." in line
     assert "Until then its 3 queues wait." in line
-    assert "Because of it: 19.0 messages arrive per second, and members finish 12.0." in line
+    assert "Because of it: Over 30 s, 19.0 messages arrived per second, and members finished 12.0." in line
     assert 'data-actor="A"' in line
     assert 'data-act="CrashActor"' in line
     assert "&quot;member/A#1&quot;" in line, "the marks that the pointer lights"
@@ -146,7 +146,7 @@ def test_the_page_lists_causes_consequences_and_checks_with_their_links(
     answer = visitor.get(f"/s/{mine}/findings/")
     page = compact(answer.content.decode())
     assert "<b>1 error</b><b>1 warning</b>" in page
-    assert page.index("A has sent no heartbeat") < page.index("19.0 messages arrive per second, and ")
+    assert page.index("A has sent no heartbeat") < page.index("19.0 messages arrived per second, and ")
     assert page.count('<article class="card fi') == 1, "the consequence is within its cause"
     assert f'href="/s/{mine}/journal/?at=4118"' in page
     assert "Incident: Lag after a deploy" in page

@@ -35,7 +35,7 @@ def find(view: ClusterView) -> Iterator[Finding]:
 
 def checks(view: ClusterView) -> Checked:
     rows = [queue.row for _, queue in view.group_queues()]
-    return Checked(sum(row["min"] is not None for row in rows), len(rows))
+    return Checked(sum(row["min"] is not None and row["down"] is None for row in rows), len(rows))
 
 
 CODE = "behind_min"

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 
 from sandbox.findings.finding import BROKER, ERROR, Checked, Finding, Remedy, Subject, say
+from sandbox.findings.name_lists import listed
+from sandbox.findings.reasons import ATTACHED
 from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView
 from sandbox.kernel.sentences import Plural
@@ -28,14 +30,16 @@ def _finding(view: ClusterView, node: str, row: BrokerRow) -> Finding:
         for group, queue in queues
         if queue.row["down"] is not None and queue.row["down"]["reads"] == "nobody"
     }
+    ordered = {group.name for group, _ in queues if group.orderly and group.clustering}
     return Finding(
         CODE,
         ERROR,
         Subject(BROKER, node),
         (
             say("down", broker=row["broker"], state=row["state"]),
-            say("stores", queues=len(shared)),
-            *([say("unread", groups=len(unread))] if unread else []),
+            say("stores", queues=len(shared), names=listed(sorted({name for _, name in shared}))),
+            *([say("unread", groups=len(unread), readers=listed(sorted(unread)))] if unread else []),
+            *([say("ordered", groups=len(ordered), readers=listed(sorted(ordered)))] if ordered else []),
         ),
         touches=frozenset(
             {
@@ -51,6 +55,7 @@ def _finding(view: ClusterView, node: str, row: BrokerRow) -> Finding:
             "ResumeBroker" if row["state"] == "hung" else "StartBroker",
             {"broker": row["broker"]},
         ),
+        reason=ATTACHED if view.attached else "",
     )
 
 
@@ -68,11 +73,18 @@ RULE = Rule(
         "down": "{broker} has no master ({state}).",
         "stores": Plural(
             "queues",
-            "{queues} queue of the broker accepts no message.",
-            "{queues} queues of the broker accept no message.",
+            "{queues} queue of the broker accepts no message: {names}.",
+            "{queues} queues of the broker accept no message: {names}.",
         ),
         "unread": Plural(
-            "groups", "{groups} group cannot read its messages.", "{groups} groups cannot read its messages."
+            "groups",
+            "{groups} group cannot read its messages: {readers}.",
+            "{groups} groups cannot read its messages: {readers}.",
+        ),
+        "ordered": Plural(
+            "groups",
+            "{groups} ordered group cannot renew its locks: {readers}. Only a master grants them.",
+            "{groups} ordered groups cannot renew their locks: {readers}. Only a master grants them.",
         ),
         "start": "Start {broker}…",
         "resume": "Resume {broker}…",

@@ -19,7 +19,8 @@ def find(view: ClusterView) -> Iterator[Finding]:
 
 
 def checks(view: ClusterView) -> Checked:
-    return Checked(1, 1)
+    """Count the clock of a sandbox; a real cluster has none of its own."""
+    return Checked(int(not view.attached), int(not view.attached))
 
 
 CODE = "clock_behind"

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from math import ceil
 
 from sandbox.findings import marks
-from sandbox.findings.finding import GROUP, WARNING, Checked, Finding, Said, Subject, say
+from sandbox.findings.finding import GROUP, WARNING, Checked, Finding, Remedy, Said, Subject, say
+from sandbox.findings.reasons import ATTACHED, OUTSIDE, THREADS
 from sandbox.findings.rule import Rule
 from sandbox.findings.sampling import busy_key, committed_key, lag_key, stored_key
 from sandbox.findings.view import ClusterView, GroupNow
@@ -77,12 +78,28 @@ def _finding(
         WARNING,
         Subject(GROUP, group.name, group.name),
         (
-            say("rates", in_per_s=round(stored, 1), out_per_s=round(done, 1)),
+            say("rates", window_ms=WINDOW_MS, in_per_s=round(stored, 1), out_per_s=round(done, 1)),
             *([say("threads_unknown")] if busy is None else [_busy(busy), *_help(group, busy, stored, done)]),
         ),
         marks=(marks.IN_OUT, marks.LAG, *(marks.threads(key) for key in busy or ())),
         touches=frozenset({f"group {group.name}", *(f"member {key}" for key in busy or ())}),
+        remedy=Remedy("add", "StartConsumer", {"group": group.name}) if busy and _another_helps(group) else None,
+        reason=_reason(view, group, busy),
     )
+
+
+def _another_helps(group: GroupNow) -> bool:
+    """Return True if a queue is free for another member, and the members are of this process."""
+    members = group.online()
+    return len(members) < len(group.queues()) and all(row["actor"] is not None for row in members.values())
+
+
+def _reason(view: ClusterView, group: GroupNow, busy: dict[str, MemberRow] | None) -> str:
+    if view.attached:
+        return ATTACHED
+    if any(row["actor"] is None for row in group.online().values()):
+        return OUTSIDE
+    return "" if not busy or _another_helps(group) or group.orderly else THREADS
 
 
 def _busy(busy: dict[str, MemberRow]) -> Said:
@@ -108,9 +125,14 @@ def _help(group: GroupNow, busy: dict[str, MemberRow], stored: float, done: floa
 
 
 def checks(view: ClusterView) -> Checked:
-    """Count the groups with members whose rates are known."""
+    """Count the groups with members whose rates are known: not while a master is down."""
     groups = [group for group in view.groups.values() if group.clustering and group.online()]
-    known = sum(group.lag is not None and flow_of(view, group) is not None for group in groups)
+    known = sum(
+        group.lag is not None
+        and all(queue.row["down"] is None for queue in group.queues())
+        and flow_of(view, group) is not None
+        for group in groups
+    )
     return Checked(known, len(groups))
 
 
@@ -120,7 +142,7 @@ RULE = Rule(
     title="members too slow",
     hold_ms=HOLD_MS,
     sentences={
-        "rates": "{in_per_s} messages arrive per second, and members finish {out_per_s}.",
+        "rates": "Over {window_ms}, {in_per_s} messages arrived per second, and members finished {out_per_s}.",
         "one_busy": Plural(
             "threads",
             "The {threads} thread of {who} is always at work.",
@@ -139,6 +161,7 @@ RULE = Rule(
             "More threads help; another member does not: there are {queues} queues.",
         ),
         "more_members": "More threads help, and more members up to {queues}, the number of queues.",
+        "add": "Add a member",
         "orderly_limit": Plural(
             "queues",
             "One thread processes an ordered queue: only a faster listener or more than {queues} queue helps.",

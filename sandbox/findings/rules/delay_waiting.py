@@ -28,7 +28,7 @@ def find(view: ClusterView) -> Iterator[Finding]:
 
 
 def checks(view: ClusterView) -> Checked:
-    return Checked(int(view.waiting is not None), 1)
+    return Checked(int(view.waiting is not None and view.masters_run), 1)
 
 
 CODE = "delay_waiting"

@@ -10,7 +10,7 @@ from sandbox.findings.finding import GROUP, WARNING, Checked, Finding, Subject, 
 from sandbox.findings.rule import Rule
 from sandbox.findings.sampling import again_key
 from sandbox.findings.touches import of_group
-from sandbox.findings.view import ClusterView
+from sandbox.findings.view import ClusterView, GroupNow
 from sandbox.kernel.sentences import Plural
 
 HOLD_MS = 0
@@ -36,7 +36,11 @@ def find(view: ClusterView) -> Iterator[Finding]:
 def checks(view: ClusterView) -> Checked:
     """Count the groups whose deliveries are counted: a real cluster and external members do not report them."""
     groups = view.groups.values()
-    return Checked(sum(group.again is not None for group in groups), len(groups))
+    return Checked(sum(_is_counted(group) for group in groups), len(groups))
+
+
+def _is_counted(group: GroupNow) -> bool:
+    return group.again is not None and all(row["actor"] is not None for row in group.online().values())
 
 
 CODE = "delivered_again"

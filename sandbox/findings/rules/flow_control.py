@@ -80,7 +80,7 @@ RULE = Rule(
     find=find,
     healthy="No member pauses its pulls",
     checks=checks,
-    because_of=("offset_pinned", "consumers_too_slow", "suspended"),
+    because_of=("member_hung", "offset_pinned", "consumers_too_slow", "suspended"),
     lab="flow-control",
     incident="member-holds-back",
 )

@@ -13,6 +13,7 @@ from sandbox.findings.name_lists import listed
 from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
 from sandbox.kernel.sentences import Plural
+from sandbox.queries.rows.board import QueueRow
 
 HOLD_MS = 4_000
 RENEWED_MS = 42_000  # a holder renews its locks every 20 s, and keeps one of a lost queue at work for 20 s more
@@ -71,8 +72,16 @@ def _finding(view: ClusterView, group: GroupNow, holder: str, queues: list[Queue
 
 def checks(view: ClusterView) -> Checked:
     """Count the queues of orderly groups with members; a real cluster's brokers do not show their locks."""
-    queues = sum(1 for group, _ in view.group_queues() if group.orderly and group.clustering and group.online())
-    return Checked(0 if view.attached else queues, queues)
+    rows = [queue.row for group, queue in view.group_queues() if group.orderly and group.clustering and group.online()]
+    return Checked(0 if view.attached else sum(_is_free_for_owner(view, row) for row in rows), len(rows))
+
+
+def _is_free_for_owner(view: ClusterView, row: QueueRow) -> bool:
+    """Return True if the broker runs, and no other member has a lock that is not expired."""
+    lock = row["lock"]
+    return row["down"] is None and (
+        lock is None or lock["expires_at_ms"] <= view.at_ms or lock["holder"] in (row["owner"], row["assigned"])
+    )
 
 
 CODE = "lock_held_by_gone_member"

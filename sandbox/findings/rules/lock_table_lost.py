@@ -12,6 +12,7 @@ from sandbox.findings.rule import Rule
 from sandbox.findings.touches import of_queue
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
 from sandbox.kernel.sentences import Plural
+from sandbox.queries.rows.board import QueueRow
 
 HOLD_MS = 2_000
 RESTARTED_MS = 40_000  # members connect again within a heartbeat, 30 s, and lock every 20 s
@@ -52,8 +53,19 @@ def _is_lost(view: ClusterView, group: GroupNow, queue: QueueAt) -> bool:
 
 
 def checks(view: ClusterView) -> Checked:
-    queues = [queue for group, queue in view.group_queues() if group.orderly and group.clustering]
-    return Checked(0 if view.attached else len(queues), len(queues))
+    """Count the queues of orderly groups with members, and those whose owner has a lock that is not expired."""
+    rows = [queue.row for group, queue in view.group_queues() if group.orderly and group.clustering and group.online()]
+    return Checked(0 if view.attached else sum(_is_locked(view, row) for row in rows), len(rows))
+
+
+def _is_locked(view: ClusterView, row: QueueRow) -> bool:
+    lock = row["lock"]
+    return (
+        row["down"] is None
+        and lock is not None
+        and lock["expires_at_ms"] > view.at_ms
+        and lock["holder"] == row["owner"]
+    )
 
 
 CODE = "lock_table_lost"

@@ -44,8 +44,8 @@ def _finding(view: ClusterView, group: GroupNow, key: str, heartbeat_ms: int) ->
 
 
 def checks(view: ClusterView) -> Checked:
-    """Count the members with a row; a real cluster's brokers do not report heartbeats."""
-    known = sum(len(group.online()) for group in view.groups.values() if group.heartbeats_ms is not None)
+    """Count the members with a process, and those that brokers list; a real cluster does not report heartbeats."""
+    known = sum(len(group.listed()) for group in view.groups.values() if group.heartbeats_ms is not None)
     return Checked(known, sum(len(group.online()) for group in view.groups.values()))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from sandbox.findings import marks
 from sandbox.findings.finding import GROUP, INFO, Checked, Finding, Remedy, Subject, say
+from sandbox.findings.reasons import ATTACHED, OUTSIDE
 from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView, GroupNow
 from sandbox.kernel.sentences import Plural
@@ -15,19 +16,25 @@ def find(view: ClusterView) -> Iterator[Finding]:
     for group in view.groups.values():
         idle = idle_members(group)
         queues = sum(1 for _ in group.queues())
-        if idle and queues and len(group.online()) > queues:
-            yield _finding(group, idle, queues)
+        if idle and queues and len(group.listed()) > queues:
+            yield _finding(view, group, idle, queues)
 
 
 def idle_members(group: GroupNow) -> list[str]:
     """Return the running members of a clustering group that neither have a queue nor are assigned one."""
     if not group.clustering or group.shared_ids:
         return []
+    busy = busy_members(group)
+    return [key for key, row in group.online().items() if row["state"] == "running" and key not in busy]
+
+
+def busy_members(group: GroupNow) -> list[str]:
+    """Return the members that have a queue or are assigned one."""
     owners = {queue.row["owner"] for queue in group.queues()} | {queue.row["assigned"] for queue in group.queues()}
-    return [key for key, row in group.online().items() if row["state"] == "running" and key not in owners]
+    return [key for key in group.online() if key in owners]
 
 
-def _finding(group: GroupNow, idle: list[str], queues: int) -> Finding:
+def _finding(view: ClusterView, group: GroupNow, idle: list[str], queues: int) -> Finding:
     newest = idle[-1]
     actor = group.members[newest]["actor"]
     return Finding(
@@ -36,17 +43,20 @@ def _finding(group: GroupNow, idle: list[str], queues: int) -> Finding:
         Subject(GROUP, group.name, group.name),
         (
             say("idle", who=idle[0], members=len(idle)) if len(idle) == 1 else say("all_idle", members=len(idle)),
-            say("counts", queues=queues, members=len(group.online())),
+            say("counts", queues=queues, members=len(group.listed())),
         ),
         marks=tuple(marks.member(key) for key in idle),
         touches=frozenset({f"group {group.name}", *(f"member {key}" for key in idle)}),
         remedy=None if actor is None else Remedy("stop", "StopActor", {"actor": actor}),
+        reason=ATTACHED if view.attached else OUTSIDE if actor is None else "",
     )
 
 
 def checks(view: ClusterView) -> Checked:
-    members = sum(len(group.online()) for group in view.groups.values() if group.clustering)
-    return Checked(members, members)
+    """Count the members of clustering groups, and those that have a queue or are assigned one."""
+    groups = [group for group in view.groups.values() if group.clustering]
+    known = sum(len(busy_members(group)) for group in groups)
+    return Checked(known, sum(len(group.online()) for group in groups))
 
 
 CODE = "more_members_than_queues"

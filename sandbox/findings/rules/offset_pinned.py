@@ -7,14 +7,16 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from sandbox.client.pin_watch import PINNED_AFTER_MS
 from sandbox.findings import marks
 from sandbox.findings.finding import QUEUE, WARNING, Checked, Finding, Remedy, Subject, say
+from sandbox.findings.reasons import ATTACHED, OUTSIDE
 from sandbox.findings.rule import Rule
 from sandbox.findings.sampling import cached_of, oldest_key
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
 from sandbox.kernel.sentences import Plural
 
-HOLD_MS = 20_000
+HOLD_MS = PINNED_AFTER_MS
 
 
 class Pin(NamedTuple):
@@ -51,6 +53,7 @@ def pin_of(view: ClusterView, group: GroupNow, queue: QueueAt) -> Pin | None:
 
 def _finding(view: ClusterView, group: GroupNow, queue: QueueAt, pin: Pin) -> Finding:
     owner = queue.row["owner"]
+    actor = group.members[owner]["actor"] if owner is not None and owner in group.members else None
     says = [
         say(
             "stays" if pin.key else "stays_without_key",
@@ -71,7 +74,8 @@ def _finding(view: ClusterView, group: GroupNow, queue: QueueAt, pin: Pin) -> Fi
         since_ms=pin.since_ms,
         marks=(marks.queue(queue.topic, queue.name), *([marks.member(owner)] if owner else [])),
         touches=frozenset({f"queue {queue.topic}/{queue.name}", f"member {owner}", f"group {group.name}"}),
-        remedy=_remedy(group, owner),
+        remedy=None if actor is None else Remedy("restart", "CrashActor", {"actor": actor}),
+        reason=ATTACHED if view.attached else OUTSIDE if actor is None else "",
         event=queue.row["cause"],
     )
 
@@ -87,18 +91,15 @@ def done_behind(cells: str | None) -> int:
     return sum(int(count) for count, kind in runs[first:] if kind == "d")
 
 
-def _remedy(group: GroupNow, owner: str | None) -> Remedy | None:
-    """Return the restart of the member: a new process gets the message again.  None: an external client."""
-    actor = group.members[owner]["actor"] if owner is not None and owner in group.members else None
-    return None if actor is None else Remedy("restart", "CrashActor", {"actor": actor})
-
-
 def checks(view: ClusterView) -> Checked:
-    """Count the queues whose owner reports its unfinished messages."""
-    rows = [(group, queue.row["owner"]) for group, queue in view.group_queues()]
-    owned = [(group, owner) for group, owner in rows if owner is not None]
-    known = sum(owner in group.members and group.members[owner]["buffered"] is not None for group, owner in owned)
-    return Checked(known, len(owned))
+    """Count the queues with an owner, and those of running masters whose owner reports its unfinished messages."""
+    owned = [(group, queue.row) for group, queue in view.group_queues() if queue.row["owner"] is not None]
+    return Checked(sum(row["down"] is None and _reports(group, row["owner"]) for group, row in owned), len(owned))
+
+
+def _reports(group: GroupNow, owner: str | None) -> bool:
+    member = group.members.get(owner or "")
+    return member is not None and member["buffered"] is not None
 
 
 CODE = "offset_pinned"

@@ -54,7 +54,9 @@ def _finding(group: GroupNow, topic: str, queues: list[QueueAt]) -> Finding:
 
 def checks(view: ClusterView) -> Checked:
     rows = [queue.row for _, queue in view.group_queues()]
-    known = sum(row["committed"] is not None or row["from_zero"] or row["max"] == "0" for row in rows)
+    known = sum(
+        row["down"] is None and (row["committed"] is not None or row["from_zero"] or row["max"] == "0") for row in rows
+    )
     return Checked(known, len(rows))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from sandbox.findings import marks
 from sandbox.findings.finding import GROUP, WARNING, Checked, Finding, Remedy, Subject, say
+from sandbox.findings.reasons import ATTACHED
 from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView, GroupNow
 from sandbox.kernel.sentences import Plural
@@ -30,6 +31,7 @@ def _finding(view: ClusterView, group: GroupNow) -> Finding:
         marks=(marks.LAG,),
         touches=frozenset({f"group {group.name}"}),
         remedy=None if view.attached else remedy,
+        reason=ATTACHED if view.attached else "",
     )
 
 

@@ -7,6 +7,7 @@ Brokers refuse the request with NO_PERMISSION, and name servers leave the topic 
 from collections.abc import Iterator
 
 from sandbox.findings.finding import TOPIC, WARNING, Checked, Finding, Remedy, Subject, say
+from sandbox.findings.reasons import ATTACHED
 from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView
 from sandbox.kernel.sentences import Plural
@@ -41,12 +42,14 @@ def _finding(view: ClusterView, row: TopicRow) -> Finding:
         tuple(says),
         touches=frozenset({f"topic {topic}", *(f"group {group}" for group in groups)}),
         remedy=None if view.attached else remedy,
+        reason=ATTACHED if view.attached else "",
     )
 
 
 def checks(view: ClusterView) -> Checked:
-    topics = sum(1 for row in view.topics.values() if row["kind"] == "normal")
-    return Checked(topics, topics)
+    """Count the topics, and those whose masters all run."""
+    topics = [row for row in view.topics.values() if row["kind"] == "normal"]
+    return Checked(sum(all(queue["known_at_ms"] is None for queue in row["queues"]) for row in topics), len(topics))
 
 
 CODE = "permission"

@@ -37,7 +37,7 @@ def find(view: ClusterView) -> Iterator[Finding]:
 
 def checks(view: ClusterView) -> Checked:
     groups = view.groups.values()
-    return Checked(sum(group.retried is not None for group in groups), len(groups))
+    return Checked(sum(group.retried is not None and view.masters_run for group in groups), len(groups))
 
 
 CODE = "poison_message"

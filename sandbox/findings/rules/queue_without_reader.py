@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from sandbox.findings import marks
 from sandbox.findings.finding import ERROR, TOPIC, Checked, Finding, Remedy, Subject, say
 from sandbox.findings.name_lists import listed
+from sandbox.findings.reasons import ATTACHED
 from sandbox.findings.rule import Rule
 from sandbox.findings.sampling import owner_key
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
@@ -50,6 +51,7 @@ def _beyond_read_count(view: ClusterView, topic: TopicRow) -> Iterator[Finding]:
             ),
             touches=frozenset({f"topic {name}", *(f"group {group}" for group in groups)}),
             remedy=None if view.attached else Remedy("grow", "ChangeTopic", {"topic": name, "read_queues": write}),
+            reason=ATTACHED if view.attached else "",
         )
 
 
@@ -64,6 +66,7 @@ def _unreadable(view: ClusterView, group: GroupNow, topic: str) -> Iterator[Find
             (say("permission", group=group.name, topic=topic),),
             touches=frozenset({f"topic {topic}", f"group {group.name}"}),
             remedy=None if view.attached else remedy,
+            reason=ATTACHED if view.attached else "",
         )
 
 
@@ -106,8 +109,15 @@ def _is_idle(view: ClusterView, group: GroupNow, queue: QueueAt) -> bool:
 
 def checks(view: ClusterView) -> Checked:
     """Count the queues of clustering groups with members; of a master that is down, the owner is not known."""
-    queues = [queue for group, queue in view.group_queues() if group.clustering and group.online()]
-    return Checked(sum(queue.row["down"] is None for queue in queues), len(queues))
+    queues = [(group, queue) for group, queue in view.group_queues() if group.clustering and group.online()]
+    return Checked(sum(_is_known(view, group, queue) for group, queue in queues), len(queues))
+
+
+def _is_known(view: ClusterView, group: GroupNow, queue: QueueAt) -> bool:
+    """Return False for a master that is down, and for a member of a real cluster that does not report its queues."""
+    row, assigned = queue.row, group.members.get(queue.row["assigned"] or "")
+    reports = not view.attached or row["owner"] is not None or (assigned is not None and assigned["queues"] is not None)
+    return row["down"] is None and reports
 
 
 CODE = "queue_without_reader"

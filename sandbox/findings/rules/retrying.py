@@ -36,7 +36,11 @@ def _arrived(view: ClusterView, group: GroupNow) -> float:
 
 def checks(view: ClusterView) -> Checked:
     groups = view.groups.values()
-    return Checked(sum(group.retrying is not None and group.retried is not None for group in groups), len(groups))
+    return Checked(sum(_is_known(view, group) for group in groups), len(groups))
+
+
+def _is_known(view: ClusterView, group: GroupNow) -> bool:
+    return group.retrying is not None and group.retried is not None and view.masters_run
 
 
 CODE = "retrying"

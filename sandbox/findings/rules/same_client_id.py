@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from sandbox.findings import marks
 from sandbox.findings.finding import ERROR, MEMBER, Checked, Finding, Remedy, Subject, say
+from sandbox.findings.reasons import ATTACHED, OUTSIDE
 from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView, GroupNow
 from sandbox.kernel.sentences import Plural
@@ -18,10 +19,10 @@ HOLD_MS = 10_000  # a process that restarts with its id is listed twice until it
 def find(view: ClusterView) -> Iterator[Finding]:
     for group in view.groups.values():
         for client_id in group.shared_ids if group.clustering else ():
-            yield _finding(group, client_id)
+            yield _finding(view, group, client_id)
 
 
-def _finding(group: GroupNow, client_id: str) -> Finding:
+def _finding(view: ClusterView, group: GroupNow, client_id: str) -> Finding:
     keys = [key for key in group.members if key == client_id or key.startswith(f"{client_id} ")]
     connections = max((group.members[key]["same_id"] for key in keys), default=2)
     unread = [queue for queue in group.queues() if queue.row["owner"] is None and queue.row["assigned"] is None]
@@ -46,12 +47,14 @@ def _finding(group: GroupNow, client_id: str) -> Finding:
             }
         ),
         remedy=None if copy is None else Remedy("stop", "StopActor", {"actor": copy}),
+        reason=ATTACHED if view.attached else OUTSIDE if copy is None else "",
     )
 
 
 def checks(view: ClusterView) -> Checked:
-    members = sum(len(group.online()) for group in view.groups.values() if group.clustering)
-    return Checked(members, members)
+    """Count the members of clustering groups, and those that brokers list."""
+    groups = [group for group in view.groups.values() if group.clustering]
+    return Checked(sum(len(group.listed()) for group in groups), sum(len(group.online()) for group in groups))
 
 
 CODE = "same_client_id"

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from sandbox.findings import marks
 from sandbox.findings.finding import BROKER, INFO, Checked, Finding, Subject, say
+from sandbox.findings.name_lists import listed
 from sandbox.findings.rule import Rule
 from sandbox.findings.touches import of_queue
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
@@ -23,7 +24,15 @@ def find(view: ClusterView) -> Iterator[Finding]:
             CODE,
             INFO,
             Subject(BROKER, broker),
-            (say("reads", queues=len({(queue.topic, queue.name) for _, queue in queues}), broker=broker), say("older")),
+            (
+                say(
+                    "reads",
+                    queues=len({(queue.topic, queue.name) for _, queue in queues}),
+                    broker=broker,
+                    readers=listed(sorted({group.name for group, _ in queues})),
+                ),
+                say("older"),
+            ),
             marks=tuple(marks.queue(queue.topic, queue.name) for _, queue in queues),
             touches=frozenset[str]().union(*(of_queue(group.name, queue) for group, queue in queues)),
         )
@@ -31,7 +40,7 @@ def find(view: ClusterView) -> Iterator[Finding]:
 
 def checks(view: ClusterView) -> Checked:
     rows = [queue.row for _, queue in view.group_queues()]
-    known = sum(row["down"] is None or row["down"]["reads"] is not None for row in rows)
+    known = sum(row["down"] is None for row in rows)
     return Checked(known, len(rows))
 
 
@@ -43,8 +52,8 @@ RULE = Rule(
     sentences={
         "reads": Plural(
             "queues",
-            "{queues} queue of {broker} is read from the slave.",
-            "{queues} queues of {broker} are read from the slave.",
+            "{queues} queue of {broker} is read from the slave by {readers}.",
+            "{queues} queues of {broker} are read from the slave by {readers}.",
         ),
         "older": "The slave's offsets can be older than the master's: messages may be delivered again.",
     },

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from sandbox.findings import marks
 from sandbox.findings.finding import INFO, TOPIC, Checked, Finding, Remedy, Subject, say
+from sandbox.findings.reasons import ATTACHED, OUTSIDE
 from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView, GroupNow
 
@@ -26,7 +27,8 @@ def find(view: ClusterView) -> Iterator[Finding]:
 
 def shares_of(group: GroupNow, topic: str) -> dict[str, int] | None:
     """Return the number of queues by member; None where a rebalance, a fault or a shared client id explains it."""
-    readers, rows = group.readers(topic), group.topics[topic].values()
+    listed, rows = group.listed(), group.topics[topic].values()
+    readers = {key: row for key, row in group.readers(topic).items() if key in listed}
     if not group.clustering or group.shared_ids or any(row["state"] != "running" for row in readers.values()):
         return None
     if any(row["down"] or row["owner"] is None or row["owner"] != row["assigned"] for row in rows):
@@ -60,15 +62,19 @@ def _finding(view: ClusterView, group: GroupNow, topic: str, shares: dict[str, i
         marks=(marks.member(most), marks.member(least)),
         touches=frozenset({f"group {group.name}", f"member {most}", f"member {least}"}),
         remedy=Remedy("equal", "SetStrategy", {"group": group.name, "strategy": "AVG"}) if actors else None,
+        reason=ATTACHED if view.attached else "" if actors else OUTSIDE,
     )
 
 
 def checks(view: ClusterView) -> Checked:
-    """Count the topics of clustering groups with members, and those whose owners are known."""
+    """Count the topics of clustering groups with members, and those whose shares are known."""
     topics = [
-        rows for group in view.groups.values() if group.clustering and group.online() for rows in group.topics.values()
+        (group, topic)
+        for group in view.groups.values()
+        if group.clustering and group.online()
+        for topic in group.topics
     ]
-    known = sum(all(row["owner"] is not None for row in rows.values()) for rows in topics)
+    known = sum(shares_of(group, topic) is not None for group, topic in topics)
     return Checked(known, len(topics))
 
 

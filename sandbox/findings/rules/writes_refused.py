@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from sandbox.findings.finding import BROKER, ERROR, Checked, Finding, Remedy, Subject, say
+from sandbox.findings.reasons import ATTACHED
 from sandbox.findings.rule import Rule
 from sandbox.findings.touches import of_broker
 from sandbox.findings.view import ClusterView
@@ -21,12 +22,13 @@ def find(view: ClusterView) -> Iterator[Finding]:
                 (say(str(row["disk"]), broker=row["broker"]), say("others")),
                 touches=of_broker(row["broker"]),
                 remedy=None if view.attached else Remedy("free", "FreeDisk", {"broker": row["broker"]}),
+                reason=ATTACHED if view.attached else "",
             )
 
 
 def checks(view: ClusterView) -> Checked:
     rows = [row for row in view.brokers.values() if row["role"] == "master"]
-    return Checked(sum(row["disk"] is not None or row["state"] != "running" for row in rows), len(rows))
+    return Checked(sum(row["disk"] is not None and row["state"] == "running" for row in rows), len(rows))
 
 
 CODE = "writes_refused"

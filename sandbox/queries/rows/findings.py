@@ -42,6 +42,7 @@ class FindingRow(TypedDict):
     marks: list[str]  # addresses of the parts of a board (`findings.marks`)
     because_of: str | None  # key of the finding that explains it
     remedy: RemedyRow | None
+    reason: str  # why there is no remedy, by its name; empty: there is one, or nothing has to be mended
     lab: str  # slug; empty: none
     incident: str
     event: str | None  # seq

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from sandbox.broker.stored_text import host_of
+from sandbox.client.pin_watch import PINNED_AFTER_MS
 from sandbox.kernel.chance import Chance
 from sandbox.message import properties as props
 from sandbox.message.message import InboundMessage
@@ -106,7 +107,7 @@ PLANTS = (
     Plant(  # an only thread is at work then
         "offset_pinned",
         _pinned,
-        20.0,
+        PINNED_AFTER_MS / 1000,
         ("flow_control", "consumers_too_slow"),
         hides=("poison_message", "dead_letters_grow", "flow_control"),
     ),

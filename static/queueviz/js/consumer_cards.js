@@ -140,7 +140,8 @@ export class Cards {
     const mine = Object.entries(data.queues).filter(([, row]) => [id, id.split(" ")[0]].includes(row.owner ?? row.assigned)).map(([key]) => shorts.get(key));
     const list = mine.length > 4 ? `${mine.slice(0, 3).join(", ")} …` : mine.join(", ");
     if (member.state === "hung") {
-      const left = member.expires_at_ms ? duration(Math.ceil(Math.max(0, member.expires_at_ms - now) / 1000) * 1000) : "–";
+      if (!member.expires_at_ms) return t("card.hung_unlisted", { age });
+      const left = duration(Math.ceil(Math.max(0, member.expires_at_ms - now) / 1000) * 1000);
       return t(list ? "card.hung" : "card.hung_free", { age, left, queues: list });
     }
     if (member.state === "crashed") {
