@@ -118,6 +118,12 @@ class History:
         last_ms, last = series.samples[-1]
         return last - next(value for at_ms, value in series.samples if last_ms - at_ms <= within_ms)
 
+    def earlier(self, key: Hashable, ms: int) -> int | None:
+        """Return the newest value that is at least `ms` old; None: there is none."""
+        assert self.at_ms is not None
+        samples = self._series[key].samples if key in self._series else ()
+        return next((value for at_ms, value in reversed(samples) if self.at_ms - at_ms >= ms), None)
+
     def mean(self, key: Hashable, window_ms: int = 30_000) -> float | None:
         series = self._series.get(key)
         return None if series is None else series.mean(window_ms)

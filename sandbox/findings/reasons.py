@@ -3,7 +3,7 @@
 ATTACHED, OUTSIDE, THREADS = "attached", "outside", "threads"
 
 REASONS = {
-    ATTACHED: "QueueViz does not change a real cluster.",
+    ATTACHED: "QueueViz cannot do this on a real cluster.",
     OUTSIDE: "This process runs outside the sandbox.",
     THREADS: "A member's number of threads is set at its start.",
 }

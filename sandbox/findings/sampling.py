@@ -102,7 +102,7 @@ def cached_of(queue: QueueAt) -> CachedMessages | None:
     return cast(CachedMessages | None, queue.row.get("cached"))
 
 
-def _reported_limit(group: GroupNow, queue: QueueAt) -> str | None:
+def reported_limit(group: GroupNow, queue: QueueAt) -> str | None:
     """Return the limit that a member of a real cluster has reached, by the messages it has and its settings."""
     member, cached = group.members.get(queue.row["owner"] or ""), cached_of(queue)
     if cached is None or member is None or member["limits"] is None:
@@ -171,6 +171,6 @@ def sample(view: ClusterView) -> None:
             cached = cached_of(queue)
             note(oldest_key(group.name, queue), None if cached is None else cached["min"])
             note(owner_key(group.name, queue), queue.row["owner"] or "")
-            limit = queue.row["flow_control"] or _reported_limit(group, queue)
+            limit = queue.row["flow_control"] or reported_limit(group, queue)
             note(pause_key(group.name, queue), None if limit is None else (view.at_ms, limit))
     history.keep(kept)

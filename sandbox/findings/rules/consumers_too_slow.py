@@ -7,6 +7,7 @@ from sandbox.findings import marks
 from sandbox.findings.finding import GROUP, WARNING, Checked, Finding, Remedy, Said, Subject, say
 from sandbox.findings.reasons import ATTACHED, OUTSIDE, THREADS
 from sandbox.findings.rule import Rule
+from sandbox.findings.rules.offset_pinned import lasting_pin
 from sandbox.findings.sampling import busy_key, committed_key, lag_key, stored_key
 from sandbox.findings.view import ClusterView, GroupNow
 from sandbox.kernel.sentences import Plural
@@ -27,8 +28,16 @@ def find(view: ClusterView) -> Iterator[Finding]:
     for group in view.groups.values():
         if group.clustering and group.online() and (group.lag or 0) >= LEAST_LAG:
             flow = flow_of(view, group)
-            if flow is not None and _grows(view, group, *flow) and (busy := busy_members(view, group)) != {}:
+            if flow is None or not _grows(view, group, *flow):
+                continue
+            busy = busy_members(view, group)
+            if busy or (busy is None and not _is_held(view, group)):
                 yield _finding(view, group, flow, busy)
+
+
+def _is_held(view: ClusterView, group: GroupNow) -> bool:
+    """Return True if one message holds a committed offset: then the commits are not what members finish."""
+    return any(lasting_pin(view, group, queue) for queue in group.queues())
 
 
 def _grows(view: ClusterView, group: GroupNow, stored: float, done: float) -> bool:
@@ -171,7 +180,15 @@ RULE = Rule(
     find=find,
     healthy="Every group finishes as many messages as arrive",
     checks=checks,
-    because_of=("offset_pinned", "member_hung", "broker_down", "hot_queue"),
+    because_of=(
+        "offset_pinned",
+        "member_hung",
+        "broker_down",
+        "same_client_id",
+        "subscriptions_differ",
+        "queue_without_reader",
+        "hot_queue",
+    ),
     lab="lag-and-throughput",
     incident="lag-after-a-deploy",
 )

@@ -12,11 +12,12 @@ from sandbox.findings import marks
 from sandbox.findings.finding import QUEUE, WARNING, Checked, Finding, Remedy, Subject, say
 from sandbox.findings.reasons import ATTACHED, OUTSIDE
 from sandbox.findings.rule import Rule
-from sandbox.findings.sampling import cached_of, oldest_key
+from sandbox.findings.sampling import cached_of, oldest_key, reported_limit, stored_key
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
 from sandbox.kernel.sentences import Plural
 
 HOLD_MS = PINNED_AFTER_MS
+PULLED_MS = 10_000
 
 
 class Pin(NamedTuple):
@@ -30,15 +31,23 @@ class Pin(NamedTuple):
 
 def find(view: ClusterView) -> Iterator[Finding]:
     for group, queue in view.group_queues():
-        pin = pin_of(view, group, queue)
-        if pin is not None and queue.row["down"] is None and view.at_ms - pin.since_ms >= HOLD_MS:
+        pin = lasting_pin(view, group, queue)
+        if pin is not None:
             yield _finding(view, group, queue, pin)
+
+
+def lasting_pin(view: ClusterView, group: GroupNow, queue: QueueAt) -> Pin | None:
+    """Return the oldest unfinished message of a queue that can be read, if it holds the offset for `HOLD_MS`."""
+    pin = pin_of(view, group, queue)
+    return pin if pin is not None and queue.row["down"] is None and view.at_ms - pin.since_ms >= HOLD_MS else None
 
 
 def pin_of(view: ClusterView, group: GroupNow, queue: QueueAt) -> Pin | None:
     """Return the oldest unfinished message, by the member's process or (real cluster) by what it reports (307).
 
     A member reports the first and last cached offset and the count; fewer messages than offsets are finished ones.
+    Its cache ends at the last unfinished message, so those that were stored behind it and are not cached are finished,
+    too: a member with room in its cache pulls them within `PULLED_MS`.
     """
     oldest = queue.row["oldest"]
     if oldest is not None:
@@ -47,7 +56,10 @@ def pin_of(view: ClusterView, group: GroupNow, queue: QueueAt) -> Pin | None:
     since_ms = view.history.unchanged_since_ms(oldest_key(group.name, queue))
     if cached is None or since_ms is None:
         return None
-    waiting = int(cached["max"]) - int(cached["min"]) + 1 - cached["count"]
+    first, last = int(cached["min"]), int(cached["max"])
+    stored = view.history.earlier(stored_key(queue.topic, queue.name), PULLED_MS) or 0
+    pulled = last + 1 if reported_limit(group, queue) is not None else max(last + 1, stored)
+    waiting = pulled - first - cached["count"]
     return Pin(cached["min"], "", since_ms, waiting) if waiting > 0 else None
 
 

@@ -51,3 +51,10 @@ def test_a_value_is_unchanged_since_the_view_in_which_it_was_new() -> None:
     history.keep([])
     assert history.unchanged_since_ms("members") is None
     assert history.value("members") is None
+
+
+def test_an_earlier_value_is_the_newest_of_that_age() -> None:
+    history = fed([(second * 1000, second * 5) for second in range(0, 41, 2)])
+    assert history.earlier("max", 10_000) == 150
+    assert history.earlier("max", 41_000) is None, "older than the first"
+    assert history.earlier("min", 0) is None

@@ -21,7 +21,8 @@ final class Consuming {
     static DefaultMQPushConsumer consumer(Order order) throws Exception {
         var consumer = new DefaultMQPushConsumer(order.get("group"), Keys.of(order), new AllocateMessageQueueAveragely());
         consumer.setNamesrvAddr(order.get("namesrv"));
-        consumer.setInstanceName(order.get("name", "consumer") + "-" + ProcessHandle.current().pid() + "-" + order.number);
+        consumer.setInstanceName(order.get("instance",
+            order.get("name", "consumer") + "-" + ProcessHandle.current().pid() + "-" + order.number));
         consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         consumer.setConsumeThreadMin(2);
         consumer.setConsumeThreadMax(4);
@@ -40,7 +41,10 @@ final class Consuming {
         return consumer;
     }
 
-    /** fail: first (each message fails once), always.  orderly is a listener of the same kind.  work_ms per message. */
+    /**
+     * fail: first (each message fails once), always.  orderly is a listener of the same kind.  work_ms per message;
+     * slow_key: a message with this key takes slow_ms instead.
+     */
     static void consume(Order order) throws Exception {
         var consumer = consumer(order);
         if (order.has("orderly")) {
@@ -61,7 +65,8 @@ final class Consuming {
         boolean all = true;
         for (var message : messages) {
             received(order, message);
-            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(order.number("work_ms", 0)));
+            boolean slow = order.has("slow_key") && order.get("slow_key").equals(message.getKeys());
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(order.number(slow ? "slow_ms" : "work_ms", 0)));
             all &= !fails.equals("always") && !(fails.equals("first") && message.getReconsumeTimes() == 0);
         }
         return all;
