@@ -164,8 +164,8 @@ def test_checks_of_a_broker_that_is_down_are_unknown(stage: FindingStage) -> Non
     stage.run(20)
     assert [code for code in codes if stage.checked(code).holds] == []
     text = stage.text(stage.only("broker_down"))
-    assert "3 queues of the broker accept no message: broker-a:0, broker-a:1, broker-a:2." in text
-    assert "1 group cannot read its messages: svc." in text
+    assert "3 queues of the broker accept no message (broker-a:0, broker-a:1, broker-a:2)." in text
+    assert "1 group cannot read its messages (svc)." in text
     assert "1 ordered group cannot renew its locks: svc. Only a master grants them." in text
 
 

@@ -104,7 +104,7 @@ def test_queues_that_a_strategy_assigns_to_no_member_have_no_reader(stage: Findi
     stage.run(80)
     opened = stage.only("queue_without_reader")
     text = stage.text(opened)
-    assert text.startswith("2 of 4 queues of orders are assigned to no member of svc: broker-a:2, broker-a:3.")
+    assert text.startswith("2 of 4 queues of orders are assigned to no member of svc (broker-a:2, broker-a:3).")
     assert " messages wait in them." in text
     stage.act("SetStrategy", group="svc", strategy="AVG")
     stage.run(80)
@@ -121,7 +121,7 @@ def test_a_queue_assigned_to_a_member_that_cannot_read_it_has_no_reader(stage: F
     stage.run(90)
     assert {"member_gone_not_expelled", "queue_without_reader"} == set(stage.codes)
     opened = stage.only("queue_without_reader")
-    assert stage.text(opened).startswith("2 of 4 queues of orders are assigned to members that do not read them: ")
+    assert stage.text(opened).startswith("2 of 4 queues of orders are assigned to members that do not read them (")
     assert opened.because_of == stage.only("member_gone_not_expelled").finding.key
 
 

@@ -128,13 +128,13 @@ RULE = Rule(
     sentences={
         "unassigned": Plural(
             "count",
-            "{count} of {queues} queues of {topic} is assigned to no member of {group}: {names}.",
-            "{count} of {queues} queues of {topic} are assigned to no member of {group}: {names}.",
+            "{count} of {queues} queues of {topic} is assigned to no member of {group} ({names}).",
+            "{count} of {queues} queues of {topic} are assigned to no member of {group} ({names}).",
         ),
         "unread": Plural(
             "count",
-            "{count} of {queues} queues of {topic} is assigned to a member that does not read it: {names}.",
-            "{count} of {queues} queues of {topic} are assigned to members that do not read them: {names}.",
+            "{count} of {queues} queues of {topic} is assigned to a member that does not read it ({names}).",
+            "{count} of {queues} queues of {topic} are assigned to members that do not read them ({names}).",
         ),
         "waiting": Plural("waiting", "{waiting} message waits in them.", "{waiting} messages wait in them."),
         "counts": "{topic} has {write} write queues and {read} read queues.",
