@@ -166,7 +166,7 @@ def test_checks_of_a_broker_that_is_down_are_unknown(stage: FindingStage) -> Non
     text = stage.text(stage.only("broker_down"))
     assert "3 queues of the broker accept no message (broker-a:0, broker-a:1, broker-a:2)." in text
     assert "1 group cannot read its messages (svc)." in text
-    assert "1 ordered group cannot renew its locks: svc. Only a master grants them." in text
+    assert "1 ordered group cannot renew its locks (svc). Only a master grants them." in text
 
 
 def test_members_beyond_the_number_of_queues_have_none(stage: FindingStage) -> None:
