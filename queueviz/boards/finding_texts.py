@@ -21,7 +21,15 @@ SENTENCES: dict[str, Text | Counted] = {
 }
 TITLES: dict[str, Text] = {rule.code: _(rule.title) for rule in RULES}
 WHY_NOT: dict[str, Text] = {name: _(text) for name, text in REASONS.items()}
+TITLE_OF = _("{subject}: {code}")
 HEALTHY: dict[str, Text] = {rule.code: _(rule.healthy) for rule in RULES}
+
+
+def title_text(code: str, kind: str, subject: str, queue_names: Mapping[str, str]) -> str:
+    """Return the name of a finding; of one that is not about a group, with its subject (`words.js`)."""
+    title = str(TITLES.get(code, code))
+    shown = queue_names.get(subject, subject) if kind == "queue" else subject
+    return title if kind == "group" else str(TITLE_OF).format(subject=shown, code=title)
 
 
 def sentence_text(code: str, row: SentenceRow, queue_names: Mapping[str, str]) -> str:

@@ -12,6 +12,7 @@ from queueviz.boards.action_texts import ACTIONS, ROLES
 from queueviz.boards.counted import Counted, CountedTexts, forms
 from queueviz.boards.down_queue_texts import DOWN
 from queueviz.boards.fact_texts import FACTS, VALUES, VALUES_OF, FactText
+from queueviz.boards.finding_texts import TITLE_OF
 from queueviz.boards.group_texts import GROUP
 from queueviz.boards.lag_texts import FLOW
 from queueviz.boards.member_words import DIFFER
@@ -130,6 +131,7 @@ TEXTS: CountedTexts = {
     "chart.crashed": _("{who} crashed"),
     "chart.silent": _("{who} hung"),
     "chart.reset": _("reset"),
+    "chart.finding": TITLE_OF,
     "chart.summary": _("Lag by queue over the last five minutes. Highest now: {queue} with {lag}."),
     "tape.offset": _("commit log offset"),
     "tape.size": _("size"),
@@ -206,7 +208,7 @@ class PageTexts(TypedDict):
     roles: dict[str, str]
 
 
-def texts(more: Mapping[str, Text] | None = None) -> PageTexts:
+def texts(more: Mapping[str, Text | Counted] | None = None) -> PageTexts:
     """Return all texts in the reader's language, ready for JSON; `more`: texts of one page."""
     return {
         "texts": words({**TEXTS, **(more or {})}),

@@ -1,6 +1,6 @@
 """The History page: lag and throughput beyond the Board's five minutes, continued by live data without a gap."""
 
-from typing import Any, TypedDict, cast
+from typing import Any, NamedTuple, TypedDict, cast
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -11,15 +11,23 @@ from queueviz import engine
 from queueviz.access import hidden_names, policy
 from queueviz.boards.board import board_channel
 from queueviz.boards.down_queue_texts import down_lines, known_text
-from queueviz.boards.history_lines import LAYERS, MEASURES, Lines, Measure, lines, span_of, table_of
+from queueviz.boards.history_findings import FINDINGS, Band, bands_of
+from queueviz.boards.history_lines import LAYERS, MEASURES, TOTAL, Lines, Measure, lines, span_of, table_of
+from queueviz.boards.history_texts import FLOW, TEXTS, line_text
+from queueviz.boards.js_texts import texts
 from queueviz.boards.page import Context, Place
+from queueviz.boards.rows import short_names
 from queueviz.pages.pipeline import PageValues, fresh, page_context
 from queueviz.runs.tables import Result, equals
 from sandbox.control.readings import Refusal
+from sandbox.journal.event_filter import Row
+from sandbox.kernel.errors import SandboxError
 from sandbox.queries.rows.board import Board
 
 JOB = "lag_history"
 MINUTE_MS = 60_000
+JOURNAL_PAGES = 4  # searched for findings
+BANDS_LISTED = 60
 SPANS = {15: ("15 m"), 60: ("1 h"), 360: ("6 h"), 1_440: ("24 h"), 0: ""}
 
 
@@ -37,6 +45,11 @@ def _drawn(values: PageValues, result: Result) -> Context:
     name = name if name in MEASURES else "lag"
     span, now_ms = span_of(place.query), values["snapshot"].get("at_ms") or 0
     drawn = _lines(result, pair, MEASURES[name], span, now_ms) if pair else Lines([], {}, 0, 1)
+    by_queue = len(MEASURES[name].columns) == 1
+    each_queue = by_queue and place.query.get("queues") == "all"
+    each = _lines(result, pair, MEASURES[name], span, now_ms, each_queue=True) if pair and each_queue else None
+    from_ms = now_ms - span * MINUTE_MS if span else 0
+    findings = _findings(place, pair[0], from_ms) if pair else Findings((), None)
     channel = board_channel(
         Place(place.slug, place.snapshot, dict(zip(("group", "topic"), pair, strict=True))) if pair else place
     )
@@ -51,7 +64,10 @@ def _drawn(values: PageValues, result: Result) -> Context:
         "history": {
             "at_ms": drawn.at_ms,
             "lines": drawn.lines,
+            "others": drawn.others,
             "measure": name,
+            "queues": each and {"at_ms": each.at_ms, "lines": _without_total(each.lines)},
+            "bands": [band._asdict() for band in findings.bands or ()],
             "span_ms": span * MINUTE_MS,
             "words": _words(),
         },
@@ -59,6 +75,8 @@ def _drawn(values: PageValues, result: Result) -> Context:
     board = first["data"] if first else None
     header = board.get("header") if board else None
     known = known_text(header) if header else ""
+    listed = each or drawn
+    names = short_names(name for name in listed.lines if ":" in name)
     return {
         **fresh(policy.ours(values["visit"]), JOB, result),
         "known": [known, *down_lines((board.get("queues") if board else None) or {})] if known else [],
@@ -70,8 +88,15 @@ def _drawn(values: PageValues, result: Result) -> Context:
         "spans": SPANS,
         "span": span,
         "found": drawn,
-        "table": table_of(drawn),
-        "line_names": list(drawn.lines),
+        "by_queue": by_queue,
+        "each_queue": each_queue,
+        "not_drawn": each.others if each else 0,
+        "table": table_of(listed),
+        "line_names": [line_text(line, listed.others, names) for line in listed.lines],
+        "bands": findings.bands and findings.bands[: -BANDS_LISTED - 1 : -1],
+        "bands_known": findings.bands is not None,
+        "bands_from_ms": findings.from_ms,
+        "texts": texts(TEXTS),
         "true_at_ms": drawn.at_ms[-1] if drawn.at_ms else None,
     }
 
@@ -101,7 +126,42 @@ def _chosen(pairs: list[tuple[str, str]], place: Place) -> tuple[str, str] | Non
     return next(iter(requested or pairs), None)
 
 
-def _lines(result: Result, pair: tuple[str, str], measure: Measure, span: int, now_ms: int) -> Lines:
+class Findings(NamedTuple):
+    """Bands of a group's findings.  `bands` None: unknown.  `from_ms`: where the search ended too early, else None."""
+
+    bands: tuple[Band, ...] | None
+    from_ms: int | None
+
+
+def _findings(board: Place, group: str, from_ms: int) -> Findings:
+    """Return the bands since `from_ms`.  A search reads at most `JOURNAL_PAGES` pages of the journal."""
+    facts: list[Row] = []
+    before: int | None = None
+    for _number in range(JOURNAL_PAGES):
+        try:
+            looked = engine.answer(engine.port().look_back(board.slug, FINDINGS, before=before, most=500))
+        except SandboxError:
+            return Findings(None, None)
+        facts += looked.rows
+        before = looked.before
+        if before is None or (looked.at_ms or from_ms) < from_ms:
+            break
+    queues = short_names(
+        f"{queue['broker']}:{queue['queue_id']}" for topic in board.topics for queue in topic.get("queues", ())
+    )
+    bands = tuple(
+        band for band in bands_of(reversed(facts), group, queues) if band.until_ms is None or band.until_ms > from_ms
+    )
+    return Findings(bands, looked.at_ms if before is not None and (looked.at_ms or 0) > from_ms else None)
+
+
+def _without_total(lines_by_name: dict[str, list[float | None]]) -> dict[str, list[float | None]]:
+    return {name: values for name, values in lines_by_name.items() if name != TOTAL}
+
+
+def _lines(
+    result: Result, pair: tuple[str, str], measure: Measure, span: int, now_ms: int, *, each_queue: bool = False
+) -> Lines:
     from pyarrow import dataset
 
     from_ms = now_ms - span * MINUTE_MS if span else 0
@@ -110,7 +170,7 @@ def _lines(result: Result, pair: tuple[str, str], measure: Measure, span: int, n
     def read(table: str, since_ms: int) -> Any:
         return result.batches(table, columns, pair_only & (dataset.field("from_ms") >= since_ms))
 
-    return lines(LAYERS[span], read, measure, from_ms=from_ms)
+    return lines(LAYERS[span], read, measure, from_ms=from_ms, each_queue=each_queue)
 
 
 class FirstReading(TypedDict):
@@ -146,8 +206,7 @@ def _words() -> dict[str, str]:
         "computed": _("computed"),
         "live": _("live"),
         "at": _("{time}, {ago} ago"),
-        "produced": _("in"),
-        "consumed": _("out"),
+        **{name: str(word) for name, word in FLOW.items()},
         "unknown": _("unknown"),
         "summary": _("{measure} from {begin} to {end}. Highest: {name} with {value}."),
         "lag": _("Lag"),

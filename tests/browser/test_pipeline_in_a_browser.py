@@ -1,5 +1,6 @@
 """Audit, History and Pipeline in a browser: one curve from the past into the present, runs without a page load."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.axe import faults_at_both_widths
-from tests.browser.conftest import Site
+from tests.browser.conftest import PHONE, Site
 from tests.web.pipeline_results import leave
 
 LINE = {"group": "order-svc", "topic": "orders"}
@@ -88,7 +89,7 @@ def _history(slug: str, seq: int, end_ms: int) -> None:
     ("path", "ready"),
     [
         ("audit/?verdict=duplicate", ".vstrip rect"),
-        ("history/?span=15", ".hchart .line"),
+        ("history/?span=15&queues=all", ".multiples .line"),
         ("pipeline/?job=delivery_audit&table=summary", "#runs"),
     ],
 )
@@ -106,15 +107,16 @@ def test_the_present_goes_on_behind_the_past_and_its_lines_are_read_with_the_key
     before = page.evaluate("document.querySelector('.hchart .line').getAttribute('d').length")
     found.until("(before) => document.querySelector('.hchart .line').getAttribute('d').length > before + 20", before)
 
-    found.until("document.querySelectorAll('.hchart .line').length === 8")
+    found.until("document.querySelectorAll('.hchart .line').length === 5")  # all, the worst three, and the rest
+    assert "5 other queues" in page.locator("#h-legend").inner_text()
     page.locator("#h-chart").focus()
     page.keyboard.press("Home")
     first = page.locator("#h-read").inner_text()
     page.keyboard.press("ArrowRight")
     expect(page.locator("#h-read")).not_to_have_text(first)
-    assert " · a:0 " in page.locator("#h-read").inner_text()
+    assert " · all queues " in page.locator("#h-read").inner_text()
     page.keyboard.press("Shift+T")
-    rows = page.locator("#twin tbody tr")
+    rows = page.locator("#twin table").first.locator("tbody tr")
     expect(rows.first).to_be_visible()
     assert rows.count() == 60
     page.keyboard.press("Shift+T")
@@ -128,6 +130,35 @@ def test_the_present_goes_on_behind_the_past_and_its_lines_are_read_with_the_key
     kept = page.evaluate("(key) => JSON.parse(sessionStorage.getItem(key))", key)
     assert kept["second"] * 1_000 > seam_ms
     assert any(value is not None for values in kept["series"].values() for value in values)
+
+
+def test_every_queue_has_a_small_chart_on_the_same_axes_on_request(found: Site) -> None:
+    page = found.open("history/?span=15")
+    page.locator("input[name=queues][value=all]").check(force=True)
+    page.wait_for_url("**queues=all*")
+    charts = page.locator("#h-queues figure")
+    expect(charts).to_have_count(8)
+    expect(page.locator("#h-scale")).to_contain_text("Each chart: 0 to ")
+    expect(charts.first.locator("svg")).to_have_attribute("aria-label", re.compile("^a:0: newest .*, highest "))
+
+
+def test_findings_are_bands_whose_words_go_below_a_narrow_chart(site: Site) -> None:
+    site.start("orders")
+    member = site.group("order-svc")["members"][0]["actor"]
+    assert site.act(action="HangActor", actor=member) == 204
+    assert site.act(action="SetRate", rate="20") == 204  # a minute without heartbeats
+    page = site.open("history/?span=15")
+    words = f"{member}: no heartbeat"
+    band = page.locator(".bandword", has_text=words)
+    expect(band).to_have_attribute("title", words)
+    assert site.act(action="SetRate", rate="0") == 204
+    page.set_viewport_size(PHONE)
+    expect(page.locator(".bandword").first).to_have_text("①")
+    expect(page.locator("#h-bands")).to_contain_text(f"① {words}")
+    page.reload()  # now the band comes from the journal
+    expect(page.locator("#h-bands")).to_contain_text(f"① {words}")
+    page.keyboard.press("Shift+T")
+    expect(page.locator("#twin table").nth(1)).to_contain_text(words)
 
 
 def test_a_run_is_asked_for_and_cancelled_without_loading_the_page(found: Site) -> None:

@@ -62,7 +62,7 @@ def test_near_times_come_in_seconds_and_far_ones_in_ten_seconds(visitor: Client,
     found = drawn(visitor, mine, "?span=60")
     ends = [NOW_MS - 50_000 + 10_000 * n for n in range(5)] + [NOW_MS - 9_000 + 1_000 * n for n in range(10)]
     assert found["at_ms"] == ends, "where the tens end the seconds go on"
-    assert found["lines"] == {"broker-a:0": [100, 101, 102, 103, 104, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]}
+    assert found["lines"]["broker-a:0"] == [100, 101, 102, 103, 104, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]
     assert drawn(visitor, mine, "?span=15")["at_ms"] == [NOW_MS - 14_000 + 1_000 * n for n in range(15)]
 
 
@@ -92,9 +92,13 @@ def test_unknown_is_null_and_a_dash_in_the_table(visitor: Client, mine: str) -> 
         },
     )
     seen = page(visitor, mine, "?span=15")
-    assert given(seen)["history"]["lines"] == {"broker-a:0": [7, None, 0], "broker-a:1": [None, None, 5]}
+    assert given(seen)["history"]["lines"] == {
+        "total": [7, None, 5],
+        "broker-a:0": [7, None, 0],
+        "broker-a:1": [None, None, 5],
+    }, "a row without a value is unknown; without a row, the queue did not exist"
     table = re.sub(r"<[^>]+>", "|", seen.split('id="twin"')[1])
-    assert re.search(r"\|+0\|+5\|+.*\|+–\|+–\|+.*\|+7\|+–\|", table, re.S), "the newest first"
+    assert re.search(r"\|+5\|+0\|+5\|+.*\|+–\|+–\|+–\|+.*\|+7\|+7\|+–\|", table, re.S), "the newest first"
 
 
 def test_throughput_is_the_whole_groups_and_a_second(visitor: Client, mine: str) -> None:
@@ -115,24 +119,54 @@ def test_throughput_is_the_whole_groups_and_a_second(visitor: Client, mine: str)
 
 def test_age_is_drawn_on_request_and_nonsense_is_lag(visitor: Client, mine: str) -> None:
     leave("lag_history", mine, {"seconds": [row(NOW_MS - 1_000, 7, lag_ms=4_500)]})
-    assert drawn(visitor, mine, "?measure=age")["lines"] == {"broker-a:0": [4_500]}
-    assert drawn(visitor, mine, "?measure=../")["lines"] == {"broker-a:0": [7]}
+    assert drawn(visitor, mine, "?measure=age")["lines"]["broker-a:0"] == [4_500]
+    assert drawn(visitor, mine, "?measure=../")["lines"]["broker-a:0"] == [7]
 
 
 def test_a_group_that_is_gone_can_still_be_picked(visitor: Client, mine: str) -> None:
     old = {**row(NOW_MS - 300_000, 9), "group": "gone", "topic": "orders"}
     leave("lag_history", mine, {"fives": [old], "seconds": [row(NOW_MS - 1_000, 1)]})
     seen = page(visitor, mine, "?group=gone&topic=orders&span=1440")
-    assert given(seen)["history"]["lines"] == {"broker-a:0": [9]}
+    assert given(seen)["history"]["lines"]["broker-a:0"] == [9]
     assert "<option selected>gone</option>" in seen
 
 
-def test_the_worst_queues_are_drawn_and_the_others_counted(visitor: Client, mine: str) -> None:
-    rows = [row(NOW_MS - 1_000, 100 - n, f"broker-a:{n}") for n in range(history_lines.MOST_LINES + 3)]
+def test_the_total_and_the_worst_three_are_drawn_and_the_rest_is_one_line(visitor: Client, mine: str) -> None:
+    rows = [row(NOW_MS - 1_000, lag, f"broker-a:{n}") for n, lag in enumerate([5, 80, 1, 60, 2, 70])]
     leave("lag_history", mine, {"seconds": rows})
     seen = page(visitor, mine)
-    assert list(given(seen)["history"]["lines"]) == [f"broker-a:{n}" for n in range(history_lines.MOST_LINES)]
-    assert "3 less active queues not drawn" in seen
+    assert given(seen)["history"]["lines"] == {
+        "total": [218],
+        "broker-a:1": [80],
+        "broker-a:3": [60],
+        "broker-a:5": [70],
+        "others": [8],
+    }
+    heads = re.findall(r'<th scope="col" class="r">([^<]+)</th>', seen.split('id="twin"')[1].split("</thead>")[0])
+    assert heads == ["all queues", "q1", "q3", "q5", "3 other queues"]
+
+
+def test_four_queues_have_their_names(visitor: Client, mine: str) -> None:
+    leave("lag_history", mine, {"seconds": [row(NOW_MS - 1_000, n, f"broker-a:{n}") for n in range(4)]})
+    assert list(drawn(visitor, mine)["lines"]) == ["total", *(f"broker-a:{n}" for n in range(4))]
+
+
+def test_the_age_of_all_queues_is_that_of_the_oldest(visitor: Client, mine: str) -> None:
+    rows = [row(NOW_MS - 1_000, 1, f"broker-a:{n}", lag_ms=1_000 * n) for n in range(6)]
+    leave("lag_history", mine, {"seconds": rows})
+    found = drawn(visitor, mine, "?measure=age")["lines"]
+    assert (found["total"], found["others"]) == ([5_000], [2_000])
+
+
+def test_all_queues_have_small_charts_and_a_column_each(visitor: Client, mine: str) -> None:
+    rows = [row(NOW_MS - 1_000, n, f"broker-a:{n}") for n in range(history_lines.MOST_SMALL + 1)]
+    leave("lag_history", mine, {"seconds": rows})
+    seen = page(visitor, mine, "?queues=all")
+    assert list(given(seen)["history"]["queues"]["lines"]) == [f"broker-a:{n}" for n in range(1, 65)]
+    assert 'id="h-queues"' in seen
+    assert "1 queue with less lag has no chart." in seen
+    assert len(re.findall(r'<th scope="col" class="r">', seen.split('id="twin"')[1].split("</thead>")[0])) == 65
+    assert 'id="h-queues"' not in page(visitor, mine, "?queues=all&measure=flow"), "throughput is the group's"
 
 
 def test_more_points_than_a_line_has_are_put_together_by_the_worst(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,7 +176,7 @@ def test_more_points_than_a_line_has_are_put_together_by_the_worst(monkeypatch: 
     batches = pa.Table.from_pylist(rows).to_batches()
     monkeypatch.setattr(history_lines, "MOST_POINTS", 4)
     found = lines(("seconds",), lambda table, since_ms: batches, MEASURES["lag"], from_ms=0)
-    assert found == Lines([3_000, 6_000, 9_000, 11_000], {"a:0": [2, 5, 8, None]}, 0, 3)
+    assert found == Lines([3_000, 6_000, 9_000, 11_000], {name: [2, 5, 8, None] for name in ("total", "a:0")}, 0, 3)
 
 
 def test_a_table_has_sixty_rows_at_most_and_ends_with_the_newest() -> None:

@@ -1,5 +1,6 @@
 /* Lag over five minutes: the total bold, queues thin. uPlot draws lines and axes and is fetched with the first chart;
    names of hot queues, event lines and bands of findings are ours, beside their lines instead of in a legend. */
+import { bandNodes, bandPlan, Bands, listBands, wordWidthIn } from "./bands.js";
 import { el } from "./dom.js";
 import { number } from "./format.js";
 import { t } from "./words.js";
@@ -38,10 +39,13 @@ export class LagChart {
   events = [];
   /** @type {(number | null)[][] | null} */
   drawn = null; // the lines as they stand
-  bands = []; // of findings: from when on, until when (null: open), and their words
 
-  constructor(root) {
+  /** @param {any} root @param {string | null} group whose findings are bands */
+  constructor(root, group) {
     this.root = root;
+    this.bands = new Bands(group);
+    this.list = el("ol", { class: "bandlist", hidden: "" });
+    root.after(this.list);
     this.notes = el("div", { class: "chart-notes", "aria-hidden": "true" });
     new IntersectionObserver((seen, observer) => {
       if (!seen[0].isIntersecting) return;
@@ -67,15 +71,6 @@ export class LagChart {
   mark(at_ms, word, plain = false) {
     this.events.push({ at_ms, word, plain });
     if (this.events.length > 12) this.events.shift();
-  }
-
-  /** The time for which a finding is open. */
-  band(key, since_ms, word) {
-    this.bands = [...this.bands.filter((band) => band.key !== key), { key, since_ms, until_ms: null, word }].slice(-6);
-  }
-
-  endBand(key, until_ms) {
-    for (const band of this.bands) if (band.key === key && band.until_ms === null) band.until_ms = until_ms;
   }
 
   /** queues: [{key, name, colour (css), hot, values}] oldest first, one per second, ending now. */
@@ -140,12 +135,9 @@ export class LagChart {
       used.push(line);
       nodes.push(el("i", { style: `left:${x}px;top:${y}px;color:var(${q.colour})` }), el("span", { style: `left:${x + 7}px;top:${line - 6}px;color:var(${q.colour})` }, q.name));
     });
-    for (const { since_ms, until_ms, word } of this.bands) {
-      const from = Math.max(-SPAN_S, (since_ms - this.now_ms) / 1000), to = Math.min(0, until_ms === null ? 0 : (until_ms - this.now_ms) / 1000);
-      if (to <= -SPAN_S || to <= from) continue;
-      const left = box.left + plot.valToPos(from, "x"), width = plot.valToPos(to, "x") - plot.valToPos(from, "x");
-      nodes.push(el("em", { class: until_ms === null ? "open" : "", style: `left:${left}px;top:${box.top}px;height:${box.h}px;width:${width}px` }, width > 60 ? word : ""));
-    }
+    const plan = bandPlan(this.bands.list, { from_ms: this.now_ms - SPAN_S * 1000, to_ms: this.now_ms, width: plot.over.clientWidth, wordWidth: wordWidthIn(this.root) });
+    nodes.push(...bandNodes(plan, box, box.top + 2));
+    listBands(this.list, plan);
     let last = null;
     for (const event of this.events) {
       const ago = (event.at_ms - this.now_ms) / 1000;
@@ -157,7 +149,7 @@ export class LagChart {
     }
     this.notes.replaceChildren(...nodes);
     const worst = this.queues.map((q, i) => [ys[i + 1].at(-1) ?? -1, q.name]).sort((a, b) => b[0] - a[0])[0];
-    this.root.setAttribute("aria-label", t("chart.summary", { queue: worst[1], lag: number(Math.max(0, worst[0])) }));
+    this.root.setAttribute("aria-label", [t("chart.summary", { queue: worst[1], lag: number(Math.max(0, worst[0])) }), ...plan.map(({ word }) => word)].join(" "));
   }
 
   #resize() {

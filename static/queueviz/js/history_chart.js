@@ -1,15 +1,46 @@
 /* Lines over time as SVG: the past from the server, the present from the page, one curve. Written anew once a second at
    most; the cursor is its own two nodes. */
+import { bandNodes, bandPlan, bandRoom, listBands, wordWidthIn } from "./bands.js";
 import { $, attr, el, svg } from "./dom.js";
 import { niceTop } from "./chart.js";
 import { clock, duration, number, rate } from "./format.js";
+import { t } from "./words.js";
 
 const PAD = { left: 52, right: 54, top: 14, bottom: 24 }, MINUTE = 60000;
 const STEPS = [10000, 30000, MINUTE, 2 * MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, 60 * MINUTE, 2 * 60 * MINUTE, 4 * 60 * MINUTE, 6 * 60 * MINUTE, 12 * 60 * MINUTE, 24 * 60 * MINUTE, 7 * 24 * 60 * MINUTE];
 const day = (ms) => new Date(ms).toISOString().slice(5, 10);
 
+/** The y axis of lines since `from_ms` ends there. */
+export function topOf(lines, from_ms) {
+  let top = 1;
+  for (const { points } of lines) for (const [at, v] of points) if (v > top && at >= from_ms) top = v;
+  return niceTop(top);
+}
+
+/** The path of points, with a gap where a value is unknown. */
+export function linePath(points, from_ms, x, y) {
+  let d = "", pen = false, before = null;
+  for (const [at, v] of points) {
+    if (at < from_ms || v === null) {
+      if (v === null && before !== null) d += "h.01"; // a point alone is a dot
+      pen = false;
+      before = null;
+      continue;
+    }
+    d += `${pen ? "L" : "M"}${x(at).toFixed(1)} ${y(v).toFixed(1)}`;
+    before = pen ? null : v;
+    pen = true;
+  }
+  return before !== null ? `${d}h.01` : d;
+}
+
 export class HistoryChart {
-  lines = []; // [{name, me, dash, points: [[at_ms, value|null], …]}], oldest first
+  lines = []; // [{name, me, tag, points: [[at_ms, value|null], …]}], oldest first; tag: at the end of the line, null: its value
+  /** @type {any[]} */
+  bands = []; // of findings
+  /** @type {any[]} */
+  #plan = [];
+  pad = PAD;
   /** @type {number | null} */
   #cursor = null; // at_ms
   from_ms = 0;
@@ -18,8 +49,11 @@ export class HistoryChart {
   top = 1;
   box = { w: 0, h: 0 };
 
-  constructor(root, { measure, words, legend, readout }) {
+  constructor(root, { measure, words, legend, readout, list }) {
     this.root = root;
+    this.list = list; // the words of numbered bands
+    this.notes = el("div", { class: "chart-notes" });
+    root.append(this.notes);
     this.measure = measure;
     this.words = words;
     this.legend = legend;
@@ -32,8 +66,9 @@ export class HistoryChart {
     root.addEventListener("keydown", (event) => this.#key(event));
   }
 
-  show(lines, { from_ms, to_ms, seam_ms }) {
+  show(lines, bands, { from_ms, to_ms, seam_ms }) {
     this.lines = lines;
+    this.bands = bands;
     this.from_ms = from_ms;
     this.to_ms = to_ms;
     this.seam_ms = seam_ms;
@@ -48,25 +83,28 @@ export class HistoryChart {
   paint() {
     const width = this.root.clientWidth, height = this.root.clientHeight;
     if (!width || !this.to_ms) return;
-    this.box = { w: width - PAD.left - PAD.right, h: height - PAD.top - PAD.bottom };
-    let top = 0;
-    for (const line of this.lines) for (const [at, v] of line.points) if (v > top && at >= this.from_ms) top = v;
-    this.top = niceTop(Math.max(top, 1));
+    const w = width - PAD.left - PAD.right, axis = { from_ms: this.from_ms, to_ms: this.to_ms, width: w };
+    this.#plan = bandPlan(this.bands, { ...axis, wordWidth: wordWidthIn(this.root) });
+    this.pad = { ...PAD, top: PAD.top + bandRoom(this.#plan) };
+    this.box = { w, h: height - this.pad.top - PAD.bottom };
+    this.top = topOf(this.lines, this.from_ms);
     attr(this.svg, "viewBox", `0 0 ${width} ${height}`);
     const nodes = [...this.#rows(), ...this.#columns()];
     if (this.seam_ms > this.from_ms && this.seam_ms < this.to_ms) nodes.push(...this.#seam());
     const used = [];
+    for (const line of this.lines.toReversed()) nodes.push(svg("path", { class: `line ${line.me}`, d: linePath(line.points, this.from_ms, (at) => this.x(at), (v) => this.y(v)) }));
     for (const line of this.lines) {
-      nodes.push(svg("path", { class: `line ${line.me} ${line.dash}`, d: this.#path(line.points) }));
       const last = line.points.at(-1);
-      if (!last || last[1] === null || last[0] < this.to_ms - (this.to_ms - this.from_ms) / 20) continue;
+      if (!last || line.tag === "" || last[1] === null || last[0] < this.to_ms - (this.to_ms - this.from_ms) / 20) continue;
       let y = this.y(last[1]);
       while (used.some((u) => Math.abs(u - y) < 11)) y += 4;
       used.push(y);
-      if (y < height - 8) nodes.push(svg("text", { class: `name ${line.me}`, x: PAD.left + this.box.w + 6, y: y + 3 }, line.name));
+      if (y < height - 8) nodes.push(svg("text", { class: `name ${line.me}`, x: PAD.left + this.box.w + 6, y: y + 3 }, line.tag ?? this.value(last[1])));
     }
     this.marks = svg("g");
     this.svg.replaceChildren(...nodes, this.marks);
+    this.notes.replaceChildren(...bandNodes(this.#plan, { left: PAD.left, top: this.pad.top, h: this.box.h }, 0));
+    listBands(this.list, this.#plan);
     this.#legend();
     this.#summary();
     this.#mark();
@@ -77,7 +115,7 @@ export class HistoryChart {
   }
 
   y(v) {
-    return PAD.top + (1 - v / this.top) * this.box.h;
+    return this.pad.top + (1 - v / this.top) * this.box.h;
   }
 
   #rows() {
@@ -96,7 +134,7 @@ export class HistoryChart {
     for (let at = Math.ceil(this.from_ms / step) * step; at <= this.to_ms; at += step) {
       const x = this.x(at);
       const word = step >= 24 * 60 * MINUTE ? day(at) : clock(at, 0, { millis: false }).slice(0, step < MINUTE ? 8 : 5);
-      found.push(svg("path", { class: "grid", d: `M${x.toFixed(1)} ${PAD.top}v${this.box.h + 4}` }), svg("text", { x, y: PAD.top + this.box.h + 16, "text-anchor": "middle" }, word));
+      found.push(svg("path", { class: "grid", d: `M${x.toFixed(1)} ${this.pad.top}v${this.box.h + 4}` }), svg("text", { x, y: this.pad.top + this.box.h + 16, "text-anchor": "middle" }, word));
     }
     return found;
   }
@@ -104,34 +142,18 @@ export class HistoryChart {
   #seam() {
     const x = this.x(this.seam_ms), { computed, live } = this.words;
     const words = [];
-    if (x - PAD.left > 80) words.push(svg("text", { class: "seamword", x: x - 5, y: PAD.top - 4, "text-anchor": "end" }, computed));
-    if (PAD.left + this.box.w - x > 40) words.push(svg("text", { class: "seamword", x: x + 5, y: PAD.top - 4 }, live));
-    return [svg("path", { class: "seam", d: `M${x.toFixed(1)} ${PAD.top - 10}v${this.box.h + 10}` }), ...words];
-  }
-
-  #path(points) {
-    let d = "", pen = false, before = null;
-    for (const [at, v] of points) {
-      if (at < this.from_ms || v === null) {
-        if (v === null && before !== null) d += "h.01"; // a point alone is a dot
-        pen = false;
-        before = null;
-        continue;
-      }
-      d += `${pen ? "L" : "M"}${this.x(at).toFixed(1)} ${this.y(v).toFixed(1)}`;
-      before = pen ? null : v;
-      pen = true;
-    }
-    return before !== null ? `${d}h.01` : d;
+    if (x - PAD.left > 80) words.push(svg("text", { class: "seamword", x: x - 5, y: this.pad.top - 4, "text-anchor": "end" }, computed));
+    if (PAD.left + this.box.w - x > 40) words.push(svg("text", { class: "seamword", x: x + 5, y: this.pad.top - 4 }, live));
+    return [svg("path", { class: "seam", d: `M${x.toFixed(1)} ${this.pad.top - 10}v${this.box.h + 10}` }), ...words];
   }
 
   #legend() {
-    const key = this.lines.map((line) => line.name + line.me + line.dash).join();
+    const key = this.lines.map((line) => line.name + line.me).join();
     if (key === this.drawn) return;
     this.drawn = key;
     this.legend.replaceChildren(...this.lines.map((line) => {
       const mark = svg("svg", { width: 22, height: 8, class: line.me, "aria-hidden": "true" });
-      mark.append(svg("path", { class: line.dash, d: "M1 4h20" }));
+      mark.append(svg("path", { d: "M1 4h20" }));
       return el("li", {}, mark, el("span", { class: "mono" }, line.name));
     }));
   }
@@ -153,7 +175,7 @@ export class HistoryChart {
     if (!this.box.w) return;
     const at = this.from_ms + ((x - PAD.left) / this.box.w) * (this.to_ms - this.from_ms), times = this.#times();
     if (!times.length) return;
-    this.#move(times.reduce((best, t) => (Math.abs(t - at) < Math.abs(best - at) ? t : best)));
+    this.#move(times.reduce((best, other) => (Math.abs(other - at) < Math.abs(best - at) ? other : best)));
   }
 
   #key(event) {
@@ -184,7 +206,8 @@ export class HistoryChart {
       said.push(`${line.name} ${this.value(v)}`);
       if (v !== null) found.push(svg("circle", { class: `at ${line.me}`, cx: x, cy: this.y(v), r: 3.5 }));
     }
-    this.marks.replaceChildren(svg("path", { class: "cursor", d: `M${x} ${PAD.top}v${this.box.h}` }), ...found);
+    this.marks.replaceChildren(svg("path", { class: "cursor", d: `M${x} ${this.pad.top}v${this.box.h}` }), ...found);
+    for (const band of this.#plan) if (band.since_ms <= at && at <= (band.until_ms ?? this.to_ms)) said.push(t("history.finding", { words: band.word }));
     const ago = duration(Math.max(0, this.to_ms - at));
     this.readout.textContent = [this.words.at.replace("{time}", clock(at, 0, { millis: false })).replace("{ago}", ago), ...said].join(" · ");
   }

@@ -3,7 +3,7 @@ import { openAsk, post, unanswered } from "./ask.js";
 import { BoardCards } from "./board_cards.js";
 import { LagChart } from "./chart.js";
 import { setUpDetails } from "./details.js";
-import { $, $$, around, attr, cls, hide, text } from "./dom.js";
+import { $, $$, around, attr, cls, hide, json, text } from "./dom.js";
 import { setUpFindingMarks } from "./finding_marks.js";
 import { Forecast } from "./forecast.js";
 import { number } from "./format.js";
@@ -22,7 +22,7 @@ import { show, startShell } from "./shell.js";
 import { shareWindow } from "./strip.js";
 import { reach } from "./strip_plan.js";
 import { Tape } from "./tape.js";
-import { t, valueWord } from "./words.js";
+import { findingWord, t } from "./words.js";
 
 const MANY = 64; // queues with a strip of their own
 const STAYED_MS = 3000; // a link followed so long ago was a download: the page is still here
@@ -30,7 +30,7 @@ let board = null, store = null, heat = null, started = false, leaving = false;
 export const who = (id) => lettersOf(board?.members, id) || (page.config.names[id] ?? String(id).split("#")[0]);
 export const queueName = (key) => rows.shorts.get(key) ?? key;
 const journal = new JournalList($("#journal"), { keep: 6, who, queue: queueName });
-const chart = new LagChart($("#chart"));
+const chart = new LagChart($("#chart"), json("live").group);
 
 export const page = startShell({
   onFacts(facts, { gap, whole }) {
@@ -215,8 +215,7 @@ function bend(fact) {
   if (fact.type === "MemberStateChanged" && fact.state === "crashed") chart.mark(at, t("chart.crashed", { who: who(fact.client_id) }));
   else if (fact.type === "MemberStateChanged" && fact.state === "hung") chart.mark(at, t("chart.silent", { who: who(fact.client_id) }));
   else if (fact.type === "OffsetsReset") chart.mark(at, t("chart.reset"), true);
-  else if (fact.type === "FindingOpened" && fact.severity !== "info" && !fact.because_of) chart.band(`${fact.code} ${fact.subject}`, Number(fact.since_ms), valueWord(fact.code));
-  else if (fact.type === "FindingClosed") chart.endBand(`${fact.code} ${fact.subject}`, at);
+  else chart.bands.follow(fact, (it) => findingWord(it, queueName));
 }
 
 /** What the broker keeps for the group: the newest subscription of any member. */

@@ -1,15 +1,21 @@
 /* History: the job's results from the journal, then the values that the Board's chart and this page received. */
-import { $, $$, text } from "./dom.js";
+import { Bands } from "./bands.js";
+import { $, $$, json, text } from "./dom.js";
 import { downLines, knownText } from "./down.js";
 import { History } from "./history.js";
 import { HistoryChart } from "./history_chart.js";
+import { grouped, OTHERS, TOTAL, worstOf } from "./history_lines.js";
+import { Multiples } from "./history_multiples.js";
 import { inOrder, shortNames } from "./names.js";
 import { lagOf, offset } from "./offsets.js";
 import { show, startShell } from "./shell.js";
+import { findingWord, t } from "./words.js";
 
-const page = startShell();
+const bands = new Bands(json("live").group, json("live").history?.bands);
+const page = startShell({ onFacts: (facts) => facts.forEach((fact) => bands.follow(fact, findingWord)) });
 const { clock, config } = page, given = config.history;
-const chart = $("#h-chart") && new HistoryChart($("#h-chart"), { measure: given.measure, words: given.words, legend: $("#h-legend"), readout: $("#h-read") });
+const chart = $("#h-chart") && new HistoryChart($("#h-chart"), { measure: given.measure, words: given.words, legend: $("#h-legend"), readout: $("#h-read"), list: $("#h-bands") });
+const multiples = $("#h-queues") && new Multiples($("#h-queues"), $("#h-scale"));
 const lags = new History(`${config.slug}/${config.group}/${config.topic}`); // the Board's own memory
 const seen = new Map(); // of the other measures: name → points since this page was opened
 let board = null, second = null, sums = null;
@@ -78,16 +84,36 @@ function joined(past, present) {
   return is_apart ? [...past, [past.at(-1)[0] + 1, null], ...present] : [...past, ...present];
 }
 
+/** The past of a line from the server, then what this page and the Board received. */
+function pointsOf({ at_ms, lines }, name, live, seam_ms) {
+  return joined(at_ms.map((at, k) => [at, lines[name]?.[k] ?? null]), (live ?? []).filter(([at]) => at > seam_ms));
+}
+
 function draw() {
   const to_ms = Math.max(clock.now(), given.at_ms.at(-1) ?? 0), seam_ms = given.at_ms.at(-1) ?? 0;
-  const live = given.measure === "lag" ? [...lags.series.keys()] : [...seen.keys()];
-  const names = given.measure === "flow" ? ["produced", "consumed"] : inOrder(new Set([...Object.keys(given.lines), ...live]));
-  const shorts = given.measure === "flow" ? new Map(names.map((name) => [name, given.words[name]])) : shortNames(names);
-  const lines = names.map((name, i) => ({
-    name: shorts.get(name), me: `me-${i % 6}`, dash: `dash-${Math.floor(i / 6) % 3}`,
-    points: joined(given.at_ms.map((at, k) => [at, given.lines[name]?.[k] ?? null]), remembered(name).filter(([at]) => at > seam_ms)),
-  }));
-  const first = Math.min(...lines.map((line) => line.points[0]?.[0] ?? to_ms));
+  const live = new Map((given.measure === "lag" ? [...lags.series.keys()] : [...seen.keys()]).map((name) => [name, remembered(name)]));
+  const lines = given.measure === "flow" ? flowLines(live, seam_ms) : queueLines(live, seam_ms);
+  const first = Math.min(...lines.map(({ points }) => points[0]?.[0] ?? to_ms));
   const from_ms = given.span_ms ? to_ms - given.span_ms : Math.min(first, to_ms - 60000);
-  chart.show(lines, { from_ms, to_ms, seam_ms });
+  chart.show(lines, bands.list, { from_ms, to_ms, seam_ms });
+  if (multiples) multiples.paint(eachQueue(live), bands.list, { from_ms, to_ms, value: (v) => chart.value(v) });
+}
+
+function flowLines(live, seam_ms) {
+  return ["produced", "consumed"].map((name, i) => ({ name: given.words[name], tag: given.words[name], me: `me-${i}`, points: pointsOf(given, name, live.get(name), seam_ms) }));
+}
+
+function queueLines(live, seam_ms) {
+  const past = Object.keys(given.lines), worst = inOrder(worstOf(live, past)), shorts = shortNames(new Set([...worst, ...live.keys(), ...past.filter((name) => name.includes(":"))]));
+  const now = grouped(live, worst, given.measure === "age"), rest = Math.max(given.others, [...live.keys()].filter((name) => !worst.includes(name)).length);
+  const drawn = worst.map((name, i) => ({ name: shorts.get(name), tag: shorts.get(name), me: `me-${i % 6}`, points: pointsOf(given, name, now.get(name), seam_ms) }));
+  const total = { name: t("history.total"), tag: null, me: "me-total", points: pointsOf(given, TOTAL, now.get(TOTAL), seam_ms) };
+  const others = { name: t("history.others", { n: rest }), tag: "", me: "me-others", points: pointsOf(given, OTHERS, now.get(OTHERS), seam_ms) };
+  if (worst.length < 2 && !rest) return drawn; // one queue is its own total
+  return [total, ...drawn, ...(rest ? [others] : [])];
+}
+
+function eachQueue(live) {
+  const past = given.queues ?? { at_ms: [], lines: {} }, names = inOrder(new Set([...Object.keys(past.lines), ...(past.at_ms.length ? [] : live.keys())])), shorts = shortNames(names);
+  return names.map((name) => ({ name: shorts.get(name), points: pointsOf(past, name, live.get(name), past.at_ms.at(-1) ?? 0) }));
 }

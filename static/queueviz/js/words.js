@@ -73,6 +73,12 @@ function actionText(action, fields) {
   return known ? filled(known, fields, () => null) : action;
 }
 
+/** The name of a finding; one of a queue or member says which. */
+export function findingWord({ kind, subject, code }, queue = (key) => key) {
+  const title = valueWord(code);
+  return kind === "group" ? title : t("chart.finding", { subject: kind === "queue" ? queue(subject) : subject, code: title });
+}
+
 /** Role and name, said once where they are one word. */
 function doer(by) {
   const [role, name] = String(by ?? UNKNOWN).split(/ (.*)/);
