@@ -22,6 +22,7 @@ from queueviz.boards.audit_matrix import (
     matrix,
     strips,
 )
+from queueviz.boards.audit_sentence import groups_with_losses, sentence_of, worst_of
 from queueviz.boards.page import Context
 from queueviz.pages.pipeline import fresh, page_context
 from queueviz.runs.tables import Result, Rows, equals
@@ -32,6 +33,7 @@ SHOWN_LINES = 500  # groups on topics
 SHOWN_MESSAGES = 200
 DRAWN_MESSAGES = 200_000  # of one group on one topic; above it only counts are shown
 DRAWN_QUEUES = 64
+DAY_MS = 86_400_000
 
 Record = dict[str, object]  # for the template
 
@@ -50,9 +52,11 @@ class Choice(NamedTuple):
 def audit(request: HttpRequest, slug: str) -> HttpResponse:
     values = page_context(request, slug, "audit")
     result = Result(JOB, slug)
+    age = fresh(policy.ours(values["visit"]), JOB, result)
     context: Context = {
         **values,
-        **fresh(policy.ours(values["visit"]), JOB, result),
+        **age,
+        "is_of_today": (age["age_ms"] or 0) < DAY_MS,
         **_found(result, request.GET),
         "since": _since(values["snapshot"], result),
         "verdicts": VERDICTS,
@@ -78,6 +82,9 @@ def _found(result: Result, query: Mapping[str, str]) -> Context:
         "lines": lines,
         "line": line,
         "choice": choice,
+        "says": sentence_of(line),
+        "worst": worst_of(line),
+        "other_losses": groups_with_losses(lines, line),
         "strips": drawn,
         "too_many": drawn is None,
         "messages": rows.rows,

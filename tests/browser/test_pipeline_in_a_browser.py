@@ -88,7 +88,7 @@ def _history(slug: str, seq: int, end_ms: int) -> None:
 @pytest.mark.parametrize(
     ("path", "ready"),
     [
-        ("audit/?verdict=duplicate", ".vstrip rect"),
+        ("audit/?verdict=duplicate", ".auditsays .vmark"),
         ("history/?span=15&queues=all", ".multiples .line"),
         ("pipeline/?job=delivery_audit&table=summary", "#runs"),
     ],

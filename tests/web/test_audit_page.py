@@ -6,8 +6,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from django.test import Client
+from django.utils import translation
 
-from queueviz.boards.audit_matrix import strips
+from queueviz.boards.audit_matrix import matrix, strips
+from queueviz.boards.audit_sentence import sentence_of
 from queueviz.pages import audit
 from tests.web.markup import compact
 from tests.web.pipeline_results import leave
@@ -78,13 +80,13 @@ def plain(html: str) -> str:
 def test_before_the_first_result_it_says_what_it_would_show_and_offers_the_run(visitor: Client, mine: str) -> None:
     seen = page(visitor, mine)
     assert "The audit shows the outcome of each stored message" in seen
-    assert "Compute" in seen
-    assert 'name="job" value="delivery_audit"' in seen
+    assert seen.count('name="job" value="delivery_audit"') == 1, "one button"
+    assert "Audit now" in seen
 
 
 def test_a_visitor_without_rights_may_read_it_and_not_start_it(visitor: Client, anonymous: Client, mine: str) -> None:
     leave("delivery_audit", mine, TABLES)
-    assert re.search(r"<button[^>]* disabled[^>]*>Recompute", page(anonymous, mine))
+    assert re.search(r"<button[^>]* disabled[^>]*>Audit now", page(anonymous, mine))
 
 
 def test_every_count_leads_to_its_messages_and_to_an_event(visitor: Client, mine: str) -> None:
@@ -106,13 +108,60 @@ def test_every_count_leads_to_its_messages_and_to_an_event(visitor: Client, mine
     assert "15\u2009050" in seen, "and all of them together"
 
 
-def test_it_says_up_to_which_event_it_is_true_and_what_has_come_since(visitor: Client, mine: str) -> None:
+def test_the_last_result_begins_with_one_sentence_and_its_age(visitor: Client, mine: str) -> None:
     leave("delivery_audit", mine, TABLES, true_to=18_390)
     seen = page(visitor, mine)
+    sentence = (
+        "15\u2009050 messages: 15\u2009009 delivered, 9 of them more than once; 1 lost; 40 unknown; 2 out of order."
+    )
+    assert sentence in plain(seen)
     assert "computed up to event #18\u2009390" in plain(seen)
-    assert "12 events have been recorded since." in seen, "the sandbox's newest event is 18 402"
+    assert re.search(r"From [0-9-]* ?02:42:05 UTC, 12 events ago\.", plain(seen)), "the newest event is 18 402"
+    assert seen.index("messages: ") < seen.index('class="table verdicts"')
     leave("delivery_audit", mine, TABLES, true_to=None, run="r2")
     assert "up to event" not in page(visitor, mine)
+    assert "events ago" not in page(visitor, mine)
+
+
+def test_a_line_without_losses_names_the_lines_that_have_some(visitor: Client, mine: str) -> None:
+    other = {**summary("lost", 3), "group": "stock-svc"}
+    leave("delivery_audit", mine, {**TABLES, "summary": [summary("once", 4), other], "order_breaks": []})
+    assert "4 messages: all delivered; none lost. Lost messages of other groups: stock-svc." in plain(
+        page(visitor, mine)
+    )
+    seen = plain(page(visitor, mine, "?group=stock-svc"))
+    assert "3 messages: 0 delivered; 3 lost." in seen
+    assert "other groups" not in seen
+
+
+@pytest.mark.parametrize(
+    ("counts", "sentence"),
+    [
+        ({"once": 1_201, "duplicate": 3}, "1\u2009204 messages: all delivered, 3 of them more than once; none lost."),
+        ({"once": 1}, "1 message: delivered; not lost."),
+        ({"duplicate": 1}, "1 message: delivered more than once; not lost."),
+        ({"once": 9, "waiting": 2}, "11 messages: 9 delivered; none lost; 2 wait."),
+        ({"handed_over": 4}, "4 messages: all delivered; none lost."),
+        ({"once": 9, "unknown": 2}, "11 messages: 9 delivered; 2 unknown."),
+        ({"unknown": 5}, "5 messages: 5 unknown."),
+        ({"lost": 1, "once": 1}, "2 messages: 1 delivered; 1 lost."),
+        ({"waiting": 1}, "1 message: 0 delivered; not lost; 1 waits."),
+    ],
+)
+def test_a_sentence_claims_nothing_that_is_unknown(counts: dict[str, int], sentence: str) -> None:
+    [line] = matrix(
+        [{**LINE, "verdict": v, "cause": None, "messages": n, "example_seq": None} for v, n in counts.items()], {}
+    )
+    assert sentence_of(line) == sentence
+
+
+def test_the_sentence_is_chinese_for_chinese_readers() -> None:
+    rows = {"once": 9, "duplicate": 1, "lost": 1, "unknown": 2, "waiting": 3}
+    [line] = matrix(
+        [{**LINE, "verdict": v, "cause": None, "messages": n, "example_seq": None} for v, n in rows.items()], {}
+    )
+    with translation.override("zh-hans"):
+        assert sentence_of(line) == "16 条消息：已投递 10 条，其中 1 条投递不止一次；丢失 1 条；未知 2 条；等待 3 条。"
 
 
 def test_messages_of_a_verdict_and_a_cause_are_listed_with_their_events(visitor: Client, mine: str) -> None:
