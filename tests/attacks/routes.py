@@ -139,6 +139,7 @@ NEEDS: dict[str, list[Ask]] = {
     "api/sandboxes/<slug:slug>/branch": [Ask("POST", "see", body={"at": 1})],
     "api/sandboxes/<slug:slug>/events": SEE,
     "api/sandboxes/<slug:slug>/journal": SEE,
+    "api/sandboxes/<slug:slug>/findings": SEE,
     "api/sandboxes/<slug:slug>/changes": [Ask("GET", "see")],
     "api/sandboxes/<slug:slug>/recording": [Ask("GET", "see")],
     "api/sandboxes/<slug:slug>/state": [Ask("GET", "see")],
@@ -189,6 +190,7 @@ NEEDS: dict[str, list[Ask]] = {
     "api/clusters/<slug:name>/actions": ACT,
     "api/clusters/<slug:name>/events": SEE,
     "api/clusters/<slug:name>/journal": SEE,
+    "api/clusters/<slug:name>/findings": SEE,
     "api/clusters/<slug:name>/ask/<question>": [Ask("GET", "see", {"question": "find-messages"}, {"topic": "orders"})],
 }
 
