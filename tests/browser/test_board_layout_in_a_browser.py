@@ -1,4 +1,4 @@
-"""Where the parts of the Board and of the page heads stand, by their measured positions."""
+"""Measured positions of the parts of the Board and of the page heads."""
 
 import re
 from itertools import pairwise

@@ -56,14 +56,14 @@ def test_overlapping_bands_have_rows_of_their_own(modules: Modules) -> None:
 
 
 def test_a_narrow_chart_has_numbers_and_their_words_below(modules: Modules) -> None:
-    found = plan(modules, band(100, 300), band(600, None, "pulls paused by a limit"), width=340)
-    assert [each["label"] for each in found] == ["①", "②"]
-    assert [each["word"] for each in found] == ["members too slow", "pulls paused by a limit"]
+    planned = plan(modules, band(100, 300), band(600, None, "pulls paused by a limit"), width=340)
+    assert [each["label"] for each in planned] == ["①", "②"]
+    assert [each["word"] for each in planned] == ["members too slow", "pulls paused by a limit"]
 
 
 def test_only_the_newest_twelve_are_drawn(modules: Modules) -> None:
-    found = plan(modules, *[band(50 * n, 50 * n + 40, str(n)) for n in range(15)])
-    assert [each["word"] for each in found] == [str(n) for n in range(3, 15)]
+    planned = plan(modules, *[band(50 * n, 50 * n + 40, str(n)) for n in range(15)])
+    assert [each["word"] for each in planned] == [str(n) for n in range(3, 15)]
 
 
 def test_facts_open_and_close_bands_of_their_group(modules: Modules) -> None:

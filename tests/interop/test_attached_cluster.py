@@ -12,34 +12,25 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sandbox.attached.settings import AttachedSettings
 from sandbox.commands.reset.undo import UndoPoint
 from sandbox.control.actions import parse_action
 from sandbox.control.questions import parse_question
 from sandbox.control.readings import Reading
 from sandbox.control.rights import Actor
-from sandbox.hosting.engine import Engine
 from sandbox.hosting.port import EnginePort
 from sandbox.kernel.errors import ActionRefused
+from tests.interop.attached_engine import WITHIN_S, attached_engine
 from tests.interop.clients import CLIENTS, TOOLS, Unavailable
 from tests.interop.conftest import printed
 from tests.interop.peer import Order, Peer
 from tests.interop.servers import APACHE_4, APACHE_5, PATIENT, Server, apache_server
 
 SLUG = "k.real"
-WITHIN_S = 30.0
 SLOW_MS = 300_000
 QUEUES = 4
 NUMBERS = itertools.count(1)
 JAVA = {APACHE_4: "java-4.9.8", APACHE_5: "java-5.3.3"}
 Progress = dict[str, tuple[int, int]]  # queue → broker's end, group's offset
-
-
-class Quiet:
-    """A callback without effect; while it is registered, the cluster is polled."""
-
-    def ring(self) -> None:
-        return
 
 
 class Scene(NamedTuple):
@@ -87,13 +78,10 @@ def scene(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             )
         except Unavailable as why:
             pytest.skip(str(why))
-        engine = Engine(tmp_path_factory.mktemp("home")).start()
-        ends.callback(engine.stop)
-        engine.port.attach(SLUG, AttachedSettings((server.namesrv,))).result(WITHIN_S)
-        engine.port.subscribe(SLUG, Quiet()).result(WITHIN_S)
+        port = ends.enter_context(attached_engine(server, SLUG, tmp_path_factory.mktemp("home")))
         # A broker in its first second has counted nothing yet and answers with an exception: the next round asks again.
-        until(lambda: engine.port.snapshot(SLUG).result(WITHIN_S)["sandbox"]["trouble"] is None)
-        yield Scene(server, engine.port, tools, member)
+        until(lambda: port.snapshot(SLUG).result(WITHIN_S)["sandbox"]["trouble"] is None)
+        yield Scene(server, port, tools, member)
 
 
 class Group(NamedTuple):

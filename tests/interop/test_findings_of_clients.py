@@ -14,29 +14,20 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sandbox.attached.settings import AttachedSettings
 from sandbox.control.readings import Reading
-from sandbox.hosting.engine import Engine
 from sandbox.hosting.port import EnginePort
+from tests.interop.attached_engine import WITHIN_S, attached_engine
 from tests.interop.clients import CLIENTS, TOOLS, Unavailable
 from tests.interop.peer import Peer
 from tests.interop.servers import APACHE_5, PATIENT, ROOT, Server, apache_server, our_server
 
 SLUG = "k.findings"
-WITHIN_S = 30.0
 PATIENCE_S = 150.0
 LOOK_S = 90
 ENDLESS = 1_000_000
 HEALTHY = "healthy"
 OURS = "ours"
 Pairs = set[tuple[str, str]]  # code; group, topic or subject
-
-
-class Quiet:
-    """A callback without effect; while it is registered, the cluster is polled."""
-
-    def ring(self) -> None:
-        return
 
 
 class Scene(NamedTuple):
@@ -158,11 +149,8 @@ def scene(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             )
         except Unavailable as error:
             pytest.skip(str(error))
-        engine = Engine(tmp_path_factory.mktemp("home")).start()
-        ends.callback(engine.stop)
-        engine.port.attach(SLUG, AttachedSettings((server.namesrv,))).result(WITHIN_S)
-        engine.port.subscribe(SLUG, Quiet()).result(WITHIN_S)
-        scene = Scene(server, engine.port, (senders, members))
+        port = ends.enter_context(attached_engine(server, SLUG, tmp_path_factory.mktemp("home")))
+        scene = Scene(server, port, (senders, members))
         scene.members(scene.topic(HEALTHY))
         scene.producer(HEALTHY)
         for code, make in TROUBLES.items():

@@ -129,9 +129,9 @@ def test_a_line_without_losses_names_the_lines_that_have_some(visitor: Client, m
     assert "4 messages: all delivered; none lost. Lost messages of other groups: stock-svc." in plain(
         page(visitor, mine)
     )
-    seen = plain(page(visitor, mine, "?group=stock-svc"))
-    assert "3 messages: 0 delivered; 3 lost." in seen
-    assert "other groups" not in seen
+    text = plain(page(visitor, mine, "?group=stock-svc"))
+    assert "3 messages: 0 delivered; 3 lost." in text
+    assert "other groups" not in text
 
 
 @pytest.mark.parametrize(

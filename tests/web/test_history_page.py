@@ -154,18 +154,18 @@ def test_four_queues_have_their_names(visitor: Client, mine: str) -> None:
 def test_the_age_of_all_queues_is_that_of_the_oldest(visitor: Client, mine: str) -> None:
     rows = [row(NOW_MS - 1_000, 1, f"broker-a:{n}", lag_ms=1_000 * n) for n in range(6)]
     leave("lag_history", mine, {"seconds": rows})
-    found = drawn(visitor, mine, "?measure=age")["lines"]
-    assert (found["total"], found["others"]) == ([5_000], [2_000])
+    drawn_lines = drawn(visitor, mine, "?measure=age")["lines"]
+    assert (drawn_lines["total"], drawn_lines["others"]) == ([5_000], [2_000])
 
 
 def test_all_queues_have_small_charts_and_a_column_each(visitor: Client, mine: str) -> None:
     rows = [row(NOW_MS - 1_000, n, f"broker-a:{n}") for n in range(history_lines.MOST_SMALL + 1)]
     leave("lag_history", mine, {"seconds": rows})
-    seen = page(visitor, mine, "?queues=all")
-    assert list(given(seen)["history"]["queues"]["lines"]) == [f"broker-a:{n}" for n in range(1, 65)]
-    assert 'id="h-queues"' in seen
-    assert "1 queue with less lag has no chart." in seen
-    assert len(re.findall(r'<th scope="col" class="r">', seen.split('id="twin"')[1].split("</thead>")[0])) == 65
+    html = page(visitor, mine, "?queues=all")
+    assert list(given(html)["history"]["queues"]["lines"]) == [f"broker-a:{n}" for n in range(1, 65)]
+    assert 'id="h-queues"' in html
+    assert "1 queue with less lag has no chart." in html
+    assert len(re.findall(r'<th scope="col" class="r">', html.split('id="twin"')[1].split("</thead>")[0])) == 65
     assert 'id="h-queues"' not in page(visitor, mine, "?queues=all&measure=flow"), "throughput is the group's"
 
 
