@@ -8,12 +8,13 @@ from urllib.parse import quote
 from queueviz.boards.board import live_config, names_of, now_of
 from queueviz.boards.frames import lines_of
 from queueviz.boards.js_texts import texts
-from queueviz.boards.message_body import body_of
+from queueviz.boards.message_body import DEEPEST, MOST_NODES, body_of
 from queueviz.boards.message_life import groups_of, line_of
-from queueviz.boards.message_texts import FLAGS, WHY
+from queueviz.boards.message_texts import COPYING, FLAGS, WHY
 from queueviz.boards.page import BoardPage, Context, Part, Place, Readings, data_of
 from queueviz.templatetags.formats import number
 from sandbox.control.channel_names import FILTER_CHARS
+from sandbox.queries.rows.messages import BODY_BYTES
 from sandbox.queries.rows.records import MissingReason, OneMessage, QueueEntry, Record
 
 
@@ -35,7 +36,7 @@ def _context(place: Place, readings: Readings) -> Context:
         "now_ms": now_ms,
         "others": data["others"] if data else (),
         "live": live_config(place, {}, {}, tab="message"),
-        "texts": texts(),
+        "texts": texts(COPYING),
     }
     if record is None:
         return context
@@ -62,6 +63,7 @@ def shown_record(record: Record) -> Context:
         "fields": record["parts"],
         "lines": lines_of({"hex": record["hex"], "fields": record["parts"]}),
         "body": body_of(body, whole=len(body) == message["body_bytes"]),
+        "tree": {"bytes": BODY_BYTES, "nodes": MOST_NODES, "depth": DEEPEST},
         "body_cut": (message["body_bytes"] or len(body)) - len(body),
         "body_lines": lines_of({"hex": message["body_hex"], "fields": []}),
         "flags": [FLAGS.get(flag, flag) for flag in message["flags"]],

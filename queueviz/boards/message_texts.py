@@ -25,6 +25,11 @@ STATES: Signs = {  # sign, word, tone
     "unknown": ("?", _("not reported"), "plain"),
 }
 
+COPYING: Texts = {
+    "message.copied": _("Copied"),
+    "message.not_copied": _("The browser did not allow copying."),
+}
+
 STEPS: Texts = {
     "born": _("created by its producer"),
     "stored": _("stored"),

@@ -17,8 +17,20 @@ from queueviz.boards.page import BoardPage, Context, Place, Readings, data_of
 from sandbox.control.channel_names import FILTER_CHARS, FILTERS
 from sandbox.queries.rows.records import MessageTail
 
-WAYS = {"id": _("by id"), "key": _("by key"), "place": _("by position"), "time": _("by time and tag")}
-SEARCHED = ("by", "id", "topic", "key", "queue", "offset", "tag", "from", "to")  # kept in the address as `s-…`
+WAYS = {"id": _("by id"), "key": _("by key"), "place": _("by position"), "time": _("by time, tag and field")}
+SEARCHED = (
+    "by",
+    "id",
+    "topic",
+    "key",
+    "queue",
+    "offset",
+    "tag",
+    "field",
+    "value",
+    "from",
+    "to",
+)  # kept in the address as `s-…`
 
 
 def channel(place: Place) -> str:

@@ -11,7 +11,7 @@ from sandbox.message import msg_id, properties, record
 from sandbox.message.message import StoredMessage
 from sandbox.message.queue import MessageQueue
 from sandbox.message.string_hash import index_key_hash, java_hash
-from sandbox.queries.questions.search import Cursor
+from sandbox.queries.questions.search import Cursor, check_field, fits
 from sandbox.queries.rows.messages import full_row, message_row, record_fields, record_parts
 from sandbox.remoting.codes import ResponseCode
 
@@ -118,8 +118,9 @@ class Search:
         await brokers_with(self._reach, self._picture, question.topic)
         queues = [mq for mq in self._picture.read_queues(question.topic) if question.queue in (None, mq.row)]
         cursor = Cursor.of(question.cursor)
+        check_field(question)
         rows: list[Row] = []
-        scanned = 0
+        scanned, not_compared = 0, cursor.not_compared
 
         def answer(going_on: Cursor | None) -> Row:
             return {
@@ -129,6 +130,7 @@ class Search:
                 "scanned_in_all": cursor.scanned + scanned,
                 "found_in_all": cursor.found + len(rows),
                 "of": None,
+                "not_compared": not_compared,
                 "more": False,
                 "cursor": None if going_on is None else str(going_on),
             }
@@ -143,10 +145,13 @@ class Search:
                     if question.to_ms is not None and message.store_ms > question.to_ms:
                         break
                     scanned, offset = scanned + 1, message.queue_offset + 1
-                    if _fits(message, question):
+                    match = fits(message, question)
+                    not_compared += match is None
+                    if match:
                         rows.append(message_row(message, mq.broker))
                     if len(rows) >= self._most or scanned >= SCANNED:
-                        return answer(Cursor(position, offset, cursor.scanned + scanned, cursor.found + len(rows)))
+                        counts = cursor.scanned + scanned, cursor.found + len(rows), not_compared
+                        return answer(Cursor(position, offset, *counts))
                 else:
                     if pulled.records:
                         continue
@@ -307,9 +312,3 @@ def _decoded(raw: bytes | None) -> StoredMessage | None:
 
 def _in_order(matches: list[tuple[str, StoredMessage]]) -> list[tuple[str, StoredMessage]]:
     return sorted(matches, key=lambda match: (match[1].store_ms, match[0], match[1].physical_offset))
-
-
-def _fits(message: StoredMessage, question: FindMessages) -> bool:
-    if question.from_ms is not None and message.store_ms < question.from_ms:
-        return False
-    return question.tag is None or message.properties.get(properties.TAGS) == question.tag

@@ -110,7 +110,8 @@ class FindMessages(Question):
     """A search for messages by id (an offset id or a unique key), by key, by queue, or by time.
 
     The first of these fields with a value decides.  `queue` is a row such as broker-a:3: with `offset` one message of
-    it, otherwise the only queue of the search.  `cursor` continues the last search.
+    it, otherwise the only queue of the search.  `cursor` continues the last search.  By time, `field` is a JSON Pointer
+    (RFC 6901) into JSON bodies, such as /customer/id, and `value` its value as text; without it, any value matches.
     """
 
     topic: Name | None = None
@@ -121,6 +122,8 @@ class FindMessages(Question):
     from_ms: Offset | None = None
     to_ms: Offset | None = None
     tag: Name | None = None
+    field: Name | None = None
+    value: Name | None = None
     cursor: Name | None = None
 
 

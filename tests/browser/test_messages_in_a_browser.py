@@ -52,7 +52,7 @@ def test_a_search_that_was_stopped_keeps_what_it_found_and_can_go_on(site: Site)
     wait_for(site, STORED)
     held: list[Route] = []
     site.page.route("**/ask/find-messages/*cursor*", lambda route: held.append(route))
-    site.page.get_by_label("by time and tag").check()
+    site.page.get_by_label("by time, tag and field").check()
     site.page.locator(".findform[data-way=time]").get_by_role("button", name="Find").click()
     stop = site.page.locator("#found [data-stop]")
     expect(stop).to_be_visible(timeout=PATIENCE_MS)
@@ -89,3 +89,34 @@ def test_fields_and_bytes_of_a_message_light_each_other_up_and_consuming_once_be
     for viewport in (DESKTOP, PHONE):
         page.set_viewport_size(viewport)
         assert faults(page) == []
+
+
+def test_a_field_of_a_json_body_leads_to_the_messages_that_have_it(site: Site) -> None:
+    site.start("orders")
+    wait_for(site, RUNNING)
+    body = '{"customer":{"id":42,"vip":true},"items":[{"sku":"a-1","price":1.10}],"note":"<a href=//x>x</a>"}'
+    for key in ("json-1", "json-2"):
+        assert site.act(action="SendMessages", topic="orders", count="1", key=key, body=body) == 204
+    page = site.open("messages/?s-by=key&s-topic=orders&s-key=json-1")
+    page.locator("#found .opens").first.click()
+    tree = page.locator(".bodytree")
+    expect(tree.locator("summary").first).to_contain_text("customer")
+    expect(tree).to_contain_text("1.10")
+    assert tree.locator("a", has_text="x").count() == 0, "no link comes from a body"
+    tree.locator("summary").first.focus()
+    page.keyboard.press("Enter")
+    expect(tree.get_by_text("42")).to_be_hidden()
+    page.keyboard.press("Enter")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator("#body-copy").click()
+    expect(page.locator("#body-copied")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == body
+    for viewport in (DESKTOP, PHONE):
+        page.set_viewport_size(viewport)
+        assert faults(page) == []
+    page.set_viewport_size(DESKTOP)
+    page.get_by_role("link", name="Filter by /customer/id = 42").click()
+    expect(page.locator("#found .more").last).to_contain_text("found 2", timeout=PATIENCE_MS)
+    expect(page.locator("[name=field]")).to_have_value("/customer/id")
+    expect(page.locator("[name=value]")).to_have_value("42")
+    assert faults(page) == []

@@ -228,3 +228,32 @@ def test_a_log_that_begins_again_is_followed_from_its_beginning(world: World) ->
     world.run(1)
     send(world, rows=[{"key": "again", "body": "x"}])
     assert "again" in keys(list(followed(world)["rows"].values()))
+
+
+def test_a_search_by_time_compares_a_field_of_json_bodies(world: World) -> None:
+    bodies = ['{"customer":{"id":42}}', '{"customer":{"id":"42"}}', '{"customer":{"id":420}}', "customer 42"]
+    long_body = '{"customer":{"id":42},"more":"' + "x" * 70_000 + '"}'
+    rows = [{"key": f"c-{number}", "body": body} for number, body in enumerate([*bodies, long_body])]
+    send(world, rows=rows)
+    answer = find(world, topic="orders", field="/customer/id", value="42")
+    assert sorted(keys(answer["rows"])) == ["c-0", "c-1"]
+    assert answer["not_compared"] == 1, "a long body is not parsed, and not passed over in silence"
+    assert sorted(keys(find(world, topic="orders", field="/customer/id")["rows"])) == ["c-0", "c-1", "c-2"]
+
+
+@pytest.mark.parametrize("fields", [{"field": "customer.id"}, {"value": "42"}])
+def test_a_field_is_a_path(world: World, fields: dict[str, str]) -> None:
+    send(world)
+    error = refused(world, topic="orders", **fields)
+    assert (error.status, error.field) == (422, "field")
+
+
+def test_a_search_in_parts_adds_up_the_bodies_that_were_not_compared(tmp_path: Path) -> None:
+    limits = SandboxLimits(scan_entries=3, scan_ms=10_000)
+    with World(tmp_path, config=HostConfig(sandbox_limits=limits)) as world:
+        world.act("CreateTopic", topic="orders", write_queues=2, read_queues=2)
+        send(world, rows=[{"key": f"c-{number}", "body": "[" * 66_000} for number in range(8)])
+        answers = [find(world, topic="orders", field="/0")]
+        while answers[-1]["cursor"]:
+            answers.append(find(world, topic="orders", field="/0", cursor=answers[-1]["cursor"]))
+    assert [answer["not_compared"] for answer in answers] == [3, 6, 8]

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queueviz.boards.message_body import body_of
 from queueviz.boards.messages import channel
 from queueviz.boards.page import Place
 from queueviz.live.channel import slug_of
@@ -415,26 +414,17 @@ def test_a_compressed_body_no_one_here_unpacks_is_said(visitor: Client, port: Fa
     assert "The body is compressed with ZSTD; decompression is not supported here." in one(visitor, mine)
 
 
-@pytest.mark.parametrize(
-    ("body", "kind", "text"),
-    [
-        (
-            b'{"id":9007199254740993,"p":1.10,"s":"a,{b}","e":{},"l":[1,2]}',
-            "json",
-            '{\n  "id": 9007199254740993,\n  "p": 1.10,\n  "s": "a,{b}",\n  "e": {},\n  "l": [\n    1,\n    2\n  ]\n}',
-        ),
-        (b"{0:1}", "text", "{0:1}"),
-        (b"plain \xe4\xbd\xa0", "text", "plain \u4f60"),
-        (b"\x00\x01", "bytes", ""),
-        (b"[" * 50_000, "text", "[" * 50_000),
-    ],
-)
-def test_a_body_is_read_as_what_it_is(body: bytes, kind: str, text: str) -> None:
-    assert body_of(body, whole=True) == (kind, text)
+def test_the_form_of_a_search_keeps_the_field(visitor: Client, mine: str) -> None:
+    page = visitor.get(f"/s/{mine}/messages/?s-by=time&s-topic=orders&s-field=/who/id&s-value=42").content.decode()
+    assert re.search(r'name="field" value="/who/id"', page)
+    assert re.search(r'name="value" value="42"', page)
 
 
-def test_a_body_that_was_cut_is_not_called_json() -> None:
-    assert body_of('{"a": "\u4f60'.encode()[:-1], whole=False).kind == "text"
+def test_a_search_says_how_many_bodies_it_did_not_compare(visitor: Client, port: FakePort, mine: str) -> None:
+    counts = {"scanned": 9, "scanned_in_all": 9, "found_in_all": 0, "of": 9, "cursor": None, "more": False}
+    port.answers = {"by": "time", "rows": [], "not_compared": 2, **counts}
+    page = visitor.get(f"/s/{mine}/ask/find-messages/?topic=orders&field=/a").content.decode()
+    assert "2 bodies were not compared: over 64 KiB, nested too deep, or damaged." in page
 
 
 # Doing something with it.

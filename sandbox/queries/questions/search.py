@@ -14,6 +14,7 @@ from sandbox.message.topic_names import SCHEDULE_TOPIC
 from sandbox.queries.questions.answers import answers
 from sandbox.queries.questions.keys import FOREVER_MS, FOUND_BY_KEY, records_by_key
 from sandbox.queries.questions.messages import message_at
+from sandbox.queries.rows.body_json import has_field, is_pointer
 from sandbox.queries.rows.messages import full_row, message_row
 from sandbox.store.message_store import MessageStore
 
@@ -36,6 +37,7 @@ class Cursor(NamedTuple):
     offset: int | None
     scanned: int
     found: int
+    not_compared: int = 0
 
     @classmethod
     def of(cls, text: str | None) -> "Cursor":
@@ -57,8 +59,9 @@ def find(cluster: Cluster, question: FindMessages) -> Row:
 
     {"by": "id" | "key" | "place" | "time", "rows": [`rows.messages.message_row`; by id and by place
     `rows.messages.full_row`], "scanned": entries that this answer read, "scanned_in_all" and "found_in_all": with
-    the answers before it, "of": entries to read in total (None: unknown), "cursor": the value that continues the
-    search (None: complete), "more": by key, a broker may have more messages than it returns}.
+    the answers before it, "of": entries to read in total (None: unknown), "not_compared": by time, with the answers
+    before it, messages whose bodies are too long or damaged to compare `field`, "cursor": the value that continues
+    the search (None: complete), "more": by key, a broker may have more messages than it returns}.
 
     `id` is an offset id, which names a broker and a position in its log, or a unique key, which the index has.  A
     search by time reads queue by queue, oldest first, from `from_ms` on; one answer ends after `scan_entries`
@@ -198,8 +201,9 @@ def _by_time(cluster: Cluster, question: FindMessages) -> Row:
         max(0, store.max_offset(mq.topic, mq.queue_id) - first)
         for (store, mq), first in zip(queues, begins, strict=True)
     )
+    check_field(question)
     rows: list[Row] = []
-    scanned, wall = 0, cluster.environment.outside
+    scanned, not_compared, wall = 0, cursor.not_compared, cluster.environment.outside
     until_s = wall.monotonic() + cluster.limits.scan_ms / 1000
     by_hash = question.tag is not None and question.topic != SCHEDULE_TOPIC  # its entries have a time, no hash
     wanted_code = tags_code(question.tag or "") if by_hash else None
@@ -212,6 +216,7 @@ def _by_time(cluster: Cluster, question: FindMessages) -> Row:
             "scanned_in_all": cursor.scanned + scanned,
             "found_in_all": cursor.found + len(rows),
             "of": of,
+            "not_compared": not_compared,
             "more": False,
             "cursor": None if going_on is None else str(going_on),
         }
@@ -222,7 +227,8 @@ def _by_time(cluster: Cluster, question: FindMessages) -> Row:
         offset = begins[position] if resumed is None else max(resumed, begins[position])
         while offset < store.max_offset(mq.topic, mq.queue_id):
             if len(rows) >= ROWS or scanned >= cluster.limits.scan_entries or wall.monotonic() > until_s:
-                return answer(Cursor(position, offset, cursor.scanned + scanned, cursor.found + len(rows)))
+                counts = cursor.scanned + scanned, cursor.found + len(rows), not_compared
+                return answer(Cursor(position, offset, *counts))
             unit = store.unit(mq.topic, mq.queue_id, offset)
             scanned += 1
             offset += 1
@@ -233,7 +239,9 @@ def _by_time(cluster: Cluster, question: FindMessages) -> Row:
                 continue
             if question.to_ms is not None and message.store_ms > question.to_ms:
                 break
-            if _fits(message, question):
+            match = fits(message, question)
+            not_compared += match is None
+            if match:
                 rows.append(message_row(message, mq.broker))
     return answer(None)
 
@@ -262,10 +270,23 @@ def _queues(cluster: Cluster, question: FindMessages) -> list[tuple[MessageStore
     return chosen
 
 
-def _fits(message: StoredMessage, question: FindMessages) -> bool:
+def check_field(question: FindMessages) -> None:
+    """Raises ActionRefused (422) if the field is no JSON Pointer."""
+    if question.value is not None and question.field is None:
+        raise ActionRefused(422, "The field is missing.", "Write a path such as /customer/id.", field="field")
+    if question.field is not None and not is_pointer(question.field):
+        raise ActionRefused(422, "This field is not a path.", "Write a path such as /customer/id.", field="field")
+
+
+def fits(message: StoredMessage, question: FindMessages) -> bool | None:
+    """Return True if a message is as a search by time asks.  None: unknown, its body was not compared."""
     if question.from_ms is not None and message.store_ms < question.from_ms:
         return False
-    return question.tag is None or message.properties.get(properties.TAGS) == question.tag
+    if question.tag is not None and message.properties.get(properties.TAGS) != question.tag:
+        return False
+    if question.field is None:
+        return True
+    return has_field(message.body, message.sys_flag, question.field, question.value)
 
 
 def _first(store: MessageStore, mq: MessageQueue, from_ms: int | None) -> int:
