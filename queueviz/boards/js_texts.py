@@ -136,6 +136,7 @@ TEXTS: CountedTexts = {
     "tape.offset": _("commit log offset"),
     "tape.size": _("size"),
     "tape.tag": _("tag hash"),
+    "tape.stopped": _("Unknown: this broker is stopped."),
     "tape.summary": _("The newest {n} messages of the commit log, in byte order"),
     "journal.gap": Counted(lambda n: ngettext("missed {n} event, loaded", "missed {n} events, loaded", n)),
     "journal.why": _("why"),

@@ -102,15 +102,15 @@ class PoolPort:
         deleted.add_done_callback(lambda done: None if _is_there(done) else self.pool.displace(slug))
         return deleted
 
-    def read(self, channels: Sequence[str]) -> "Future[list[Any]]":
-        """Read channels in the given order, with one call to each engine."""
+    def read(self, channels: Sequence[str], *, last: bool = False) -> "Future[list[Any]]":
+        """Read channels in the given order, with one call to each engine; `last` as in `EnginePort`."""
         slugs = [_slug_of(name) for name in channels]
         return after(
             gathered([self.pool.seat(slug) for slug in dict.fromkeys(slugs) if slug], _nothing),
-            lambda: self._read(channels, [self.pool.place_of(slug) for slug in slugs]),
+            lambda: self._read(channels, [self.pool.place_of(slug) for slug in slugs], last=last),
         )
 
-    def _read(self, channels: Sequence[str], places: list[Place]) -> "Future[list[Any]]":
+    def _read(self, channels: Sequence[str], places: list[Place], *, last: bool) -> "Future[list[Any]]":
         asked = {
             engine: self._call(
                 engine, "read", [name for name, at in zip(channels, places, strict=True) if at == engine]

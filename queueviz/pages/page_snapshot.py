@@ -10,14 +10,18 @@ from sandbox.control.readings import Reading, Refusal
 from sandbox.control.rights import VERBS
 from sandbox.queries.rows.snapshot import Snapshot
 
+KEPT = {"board", "findings", "groups", "index", "locks", "rebalance", "store", "topics", "topology"}  # of a last state
 HOST_CAN = {verb: verb == "see" for verb in VERBS}
 
 
 def of_page(page: BoardPage | Part, slug: str, snapshot: Snapshot, query: Mapping[str, str]) -> Context:
-    """Return the template values of a board.  A channel that the engine refuses to read is missing in them."""
+    """Return the template values of a board.  A channel that the engine refuses to read is missing in them.
+
+    Of a sleeping sandbox they are those of its last state; `state_unknown` is True if there is none.
+    """
     place = Place(slug, snapshot, query)
     names = page.channels(place)
-    answers = engine.answer(engine.port().read(names)) if names else []
+    answers = engine.answer(engine.port().read(names, last=True)) if names else []
     readings: dict[str, Reading | Refusal | None] = dict(zip(names, answers, strict=True))
     if place.attached and page.name == "message":
         readings |= {name: cluster_message.message(slug, snapshot, query.get("id", "").strip()) for name in names}
@@ -43,7 +47,18 @@ def at_moment(
     return _context(page, place, readings)
 
 
+def _is_unknown(readings: Readings) -> bool:
+    """Return True if the readings are of a sleeping sandbox that has no last state."""
+    kinds = {name.partition("/")[0] for name in readings}
+    refused = all(reading == Refusal("asleep") for reading in readings.values())
+    return bool(kinds) and refused and kinds <= KEPT
+
+
 def _context(page: BoardPage | Part, place: Place, readings: Readings) -> Context:
     group = place.group()
-    chosen: Context = {"group": group["group"] if group else None, "topic": place.topic(group)}
+    chosen: Context = {
+        "group": group["group"] if group else None,
+        "topic": place.topic(group),
+        "state_unknown": _is_unknown(readings),
+    }
     return chosen | page.context(place, readings)

@@ -52,6 +52,8 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
         **values,
         **page_snapshot.of_page(board, slug, snapshot, {**request.GET.dict(), **where}),
     }
+    if context["state_unknown"]:
+        return render(request, "queueviz/boards/asleep.html", context)
     if tab == "board" and visit.may("act") and not visit.is_attached:
         context["first_step"] = first_step(request, snapshot["sandbox"]["template"])
     if visit.cluster is not None and tab == "journal" and visit.may("reset"):
@@ -74,7 +76,10 @@ def part(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     values = shell(request, visit, name, wake=False)
     if "at" in request.GET and board.replayed:
         return replay.part(request, board, template, values)
-    return render(request, template, {**values, **page_snapshot.of_page(board, slug, values["snapshot"], request.GET)})
+    drawn = page_snapshot.of_page(board, slug, values["snapshot"], request.GET)
+    if drawn["state_unknown"]:
+        return HttpResponse(status=204)  # htmx leaves the panel as it is
+    return render(request, template, {**values, **drawn})
 
 
 @require_GET

@@ -225,8 +225,3 @@ TEMPLATES = {
 @register.simple_tag
 def template_text(name: str) -> object:
     return TEMPLATES.get(name, "")
-
-
-@register.simple_tag
-def port(address: str) -> str:
-    return address.rpartition(":")[2]

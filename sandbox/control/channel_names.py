@@ -83,6 +83,16 @@ def split_channel(name: str) -> tuple[str, str, list[str]]:
     return kind, slug, [*rest, query] if mark else rest
 
 
+def split_without_slug(name: str) -> tuple[str, list[str]]:
+    """Split a name that has no slug into kind and parts.
+
+    >>> split_without_slug("board/order-svc/%25RETRY%25order-svc")
+    ('board', ['order-svc', '%RETRY%order-svc'])
+    """
+    kind, *parts = (unquote(part) for part in name.split("/"))
+    return kind, parts
+
+
 def _is_filter(query: str) -> bool:
     pairs = [pair.partition("=") for pair in query.split("&")]
     names = [name for name, _, _ in pairs]

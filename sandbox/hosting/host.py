@@ -18,7 +18,7 @@ from sandbox.cluster.config import HostConfig
 from sandbox.cluster.environment import Environment
 from sandbox.control.access_keys import Keys
 from sandbox.control.channel_names import ChannelUnknown, NodeStopped, parse_channel
-from sandbox.control.questions import Question
+from sandbox.control.questions import Question, RecentLag
 from sandbox.control.readings import Bell, Read, Reading, Refusal
 from sandbox.hosting.awake_sandboxes import AwakeSandboxes
 from sandbox.hosting.branches import Branches
@@ -27,11 +27,13 @@ from sandbox.hosting.data_home import DataHome
 from sandbox.hosting.engine_share import Share
 from sandbox.hosting.initial_files import Beginnings
 from sandbox.hosting.interventions import Interventions
+from sandbox.hosting.last_readings import read_last
 from sandbox.hosting.lease import Lease
 from sandbox.hosting.past_states import Past
 from sandbox.hosting.registry import NotHeld, Registry, Slot
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
+from sandbox.queries.recent_lag import last_lag
 from sandbox.queries.rows.host import HostStatus, ListeningRow, OpenedRow
 from sandbox.queries.rows.messages import finish, unfinished
 from sandbox.queries.rows.snapshot import Snapshot
@@ -211,14 +213,19 @@ class Host:
         """Answer a question.  A worker decompresses message bodies, because the sender determines their size."""
         if is_attached(slug):
             answer = await self.clusters.ask(slug, question)
+        elif isinstance(question, RecentLag) and self._registry.get(slug).state == "asleep":
+            answer = last_lag(self._registry.directory(slug), question.group, question.topic)
         else:
             answer = self.awake(slug).ask(question)
         await self._finish(answer)
         return answer
 
-    async def read(self, channels: list[str]) -> list[Reading | Refusal]:
-        """Read all channels in one turn; as with `ask`, bodies are decompressed after it."""
-        reads = [self._read(channel) for channel in channels]
+    async def read(self, channels: list[str], *, last: bool = False) -> list[Reading | Refusal]:
+        """Read all channels in one turn; as with `ask`, bodies are decompressed after it.
+
+        `last`: of a sleeping sandbox, read them as they were when it fell asleep.
+        """
+        reads = [self._read(channel, last=last) for channel in channels]
         for reading in reads:
             if isinstance(reading, Reading):
                 await self._finish(reading.data)
@@ -242,12 +249,14 @@ class Host:
         if rows := unfinished(answer):
             await self._environment.run_blocking(lambda: finish(rows, self._config.limits.unpacked_bytes))
 
-    def _read(self, channel: str) -> Reading | Refusal:
+    def _read(self, channel: str, *, last: bool) -> Reading | Refusal:
         try:
             kind, slug, rest = parse_channel(channel)
             if is_attached(slug):
                 return self.clusters.read(slug, kind, rest)
             slot = self._registry.get(slug)
+            if last and slot.state == "asleep":
+                return read_last(self._registry.directory(slug), kind, rest)
             if slot.sandbox is None or slot.state != "live":
                 return Refusal(slot.state if slot.state in ("failed", "waking") else "asleep")
             return slot.sandbox.read(kind, rest)
@@ -277,6 +286,7 @@ class Host:
             "trouble": None,
             "trouble_why": None,
             "notices": [],
+            "killed": slot.killed,
         }
         return cast(Snapshot, kept)
 

@@ -175,10 +175,13 @@ class EnginePort:
         """
         return self._run(lambda: self._host.ask(slug, question))
 
-    def read(self, channels: Sequence[str]) -> "Future[list[Reading | Refusal]]":
-        """Read several channels in one turn, in this order; names as in catalogue 10, parts percent-encoded."""
+    def read(self, channels: Sequence[str], *, last: bool = False) -> "Future[list[Reading | Refusal]]":
+        """Read several channels in one turn, in this order; names as in catalogue 10, parts percent-encoded.
+
+        `last`: of a sleeping sandbox, as they were when it fell asleep; otherwise such a channel is refused.
+        """
         names = list(channels)
-        return self._run(lambda: self._host.read(names))
+        return self._run(lambda: self._host.read(names, last=last))
 
     def read_within(self, channels: Sequence[str], budget_s: float) -> "Future[list[Read]]":
         """Read channels as `read` does, but start none after `budget_s`: the list may be shorter than `channels`."""

@@ -49,6 +49,11 @@ class Slot:
         return self.state in ("asleep", "failed") and self.change is None and not self.watched
 
     @property
+    def killed(self) -> bool:
+        """True if the server was killed while the sandbox ran: its last state is unknown."""
+        return self.sandbox is None and self._record is not None and self._record.running
+
+    @property
     def listening(self) -> bool:
         """True if the sandbox's ports should be open."""
         return self._record is not None and self._record.listening

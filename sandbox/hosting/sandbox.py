@@ -19,6 +19,7 @@ from sandbox.control.access_keys import Keys
 from sandbox.control.actions import Action, fields_of, name_of
 from sandbox.control.questions import Question
 from sandbox.control.readings import Reading
+from sandbox.hosting import last_readings
 from sandbox.hosting.finding_looks import FindingLooks
 from sandbox.hosting.guards import GUARDS
 from sandbox.journal.events import ActionTaken, ClockChanged, Position, SandboxOpened, SandboxSlept, SandboxWoken
@@ -84,6 +85,7 @@ class Sandbox:
         Raises StoreError (and leaves everything closed) if a broker's files cannot be opened.
         """
         cluster, record = self.cluster, self.record
+        last_readings.forget(self.directory)
         self._write_awakening()
         record.running = True
         cluster.save()
@@ -135,8 +137,8 @@ class Sandbox:
         `came`: position of the request in the run.
         """
         cluster, record = self.cluster, self.record
+        self._keep_last_state()
         self.findings.stop()
-        self._keep_snapshot()
         before = cluster.disk_full.rate_before
         record.rate = cluster.clock.rate if before is None else before
         cluster.save()
@@ -289,9 +291,10 @@ class Sandbox:
         self.cluster.save()
         self.cluster.environment.wall.call_later(self.config.remember_s, self._remember)
 
-    def _keep_snapshot(self) -> None:
+    def _keep_last_state(self) -> None:
         try:
             records.save_snapshot(self.directory, self.snapshot())
+            last_readings.keep(self)
         except OSError as error:
             log.error("keeping how %s fell asleep failed: %s", self.slug, error)
 

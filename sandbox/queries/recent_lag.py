@@ -23,6 +23,12 @@ FILE_NAME = "lag.json"
 Series = dict[str, deque[int | None]]  # by row of the board: `broker-a:3`
 
 
+def last_lag(directory: Path, group: str, topic: str) -> dict[str, object]:
+    """Return the values of a sleeping sandbox as `RecentLag.of` does."""
+    second, series = _load(directory)
+    return _rows(second, series.get((group, topic), {}))
+
+
 class RecentLag:
     """Series of lag values, one per second; queues and groups that are gone for five minutes are dropped."""
 
@@ -32,24 +38,12 @@ class RecentLag:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._path: Path = cluster.directory / FILE_NAME
         self._second: int | None = None  # the last one taken
         self._series: dict[tuple[str, str], Series] = {}
 
     def start(self) -> None:
         """Restore the values saved before sleep and start recording; unreadable values are dropped with a warning."""
-        try:
-            kept = orjson.loads(self._path.read_bytes())
-            self._second = int(kept["second"])
-            self._series = {
-                (group, topic): {key: deque(values, KEPT) for key, values in series.items()}
-                for group, topic, series in kept["series"]
-            }
-        except FileNotFoundError:
-            pass
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            log.warning("the lag kept of %s cannot be read, and begins anew: %s", self._cluster.slug, error)
-            self._second, self._series = None, {}
+        self._second, self._series = _load(self._cluster.directory)
         self._tick()
 
     def save(self) -> None:
@@ -58,15 +52,14 @@ class RecentLag:
             [group, topic, {key: list(values) for key, values in sorted(series.items())}]
             for (group, topic), series in sorted(self._series.items())
         ]
-        replace_file(self._path, orjson.dumps({"second": self._second, "series": series}))
+        replace_file(self._cluster.directory / FILE_NAME, orjson.dumps({"second": self._second, "series": series}))
 
     def of(self, group: str, topic: str) -> dict[str, object]:
         """Return the lag values of a group and topic, by queue.
 
         `second`: the second, on the sandbox's clock, of the last value of each queue.
         """
-        series = self._series.get((group, topic), {})
-        return {"second": self._second, "queues": {key: list(values) for key, values in series.items()}}
+        return _rows(self._second, self._series.get((group, topic), {}))
 
     def _tick(self) -> None:
         clock = self._cluster.clock
@@ -118,3 +111,22 @@ class RecentLag:
             key: None if begin is None else view.masters[mq.broker].store.max_offset(mq.topic, mq.queue_id) - begin
             for key, mq, begin in held
         }
+
+
+def _load(directory: Path) -> tuple[int | None, dict[tuple[str, str], Series]]:
+    try:
+        kept = orjson.loads((directory / FILE_NAME).read_bytes())
+        series = {
+            (group, topic): {key: deque(values, KEPT) for key, values in series.items()}
+            for group, topic, series in kept["series"]
+        }
+        return int(kept["second"]), series
+    except FileNotFoundError:
+        return None, {}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        log.warning("the lag kept of %s cannot be read, and begins anew: %s", directory.name, error)
+        return None, {}
+
+
+def _rows(second: int | None, series: Series) -> dict[str, object]:
+    return {"second": second, "queues": {key: list(values) for key, values in series.items()}}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from sandbox.cluster.cluster import Cluster
-from sandbox.control.channel_names import ChannelUnknown, split_channel
+from sandbox.control.channel_names import ChannelUnknown, split_without_slug
 from sandbox.queries.snapshot.channels import read_channel
 from sandbox.recording.frame import Frame, state_of
 from sandbox.recording.tree import Tree
@@ -30,10 +30,8 @@ def frame_of(cluster: Cluster, channels: Sequence[str]) -> Frame:
     """Return a frame of these channels, all of one turn.  A channel that does not exist now is left out."""
     tree: Tree = {}
     for name in channels:
-        kind, _, rest = name.partition("/")
         try:
-            _, _, parts = split_channel(f"{kind}/-/{rest}" if rest else f"{kind}/-")
-            tree[name] = read_channel(cluster, kind, parts).data
+            tree[name] = read_channel(cluster, *split_without_slug(name)).data
         except ChannelUnknown:
             continue
     state = state_of(cluster.clock.rate, cluster.epoch, tree)

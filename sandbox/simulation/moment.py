@@ -5,12 +5,10 @@
 
 import sys
 from pathlib import Path
-from urllib.parse import quote
 
 import orjson
 
 from sandbox.cluster import record as records
-from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.journal_files import DIRECTORY
 from sandbox.cluster.origin import load_origin
 from sandbox.control.limits import HostLimits
@@ -19,8 +17,7 @@ from sandbox.hosting.rerun import Rerun
 from sandbox.journal.schema import CAME, Row
 from sandbox.journal.segments import lines
 from sandbox.kernel.errors import ActionRefused
-from sandbox.queries.snapshot.groups import group_names
-from sandbox.queries.snapshot_cache import cache_of
+from sandbox.queries.snapshot.page_channels import detail_channels
 from sandbox.recording.live import frame_of
 from sandbox.simulation.beside import Progress, serve
 
@@ -36,18 +33,6 @@ class Until(Rerun):
 
     def _goes_on(self) -> bool:
         return super()._goes_on() and self.compared <= self._last
-
-
-def channels_of(cluster: Cluster) -> list[str]:
-    """Return all channels of Locks, Rebalance, Client, Topology, Store and Index, without a slug."""
-    groups, nodes = group_names(cluster), sorted(node.name for node in cluster.nodes.brokers)
-    clients = sorted({*cluster.actors.by_label, *cache_of(cluster).lives.known()})
-    return [
-        "topology",
-        *(f"{kind}/{quote(group, safe='')}" for group in groups for kind in ("locks", "rebalance")),
-        *(f"client/{quote(client, safe='')}" for client in clients),
-        *(name for node in nodes for name in (f"store/{node}", f"store/{node}/disk", f"index/{node}")),
-    ]
 
 
 def moment_at(
@@ -83,7 +68,7 @@ def moment_at(
                 "channels": {},
                 "snapshot": records.load_snapshot(sandbox.directory),
             }
-        frame = frame_of(sandbox.cluster, channels_of(sandbox.cluster))
+        frame = frame_of(sandbox.cluster, detail_channels(sandbox.cluster))
         return {"seq": frame.seq, "state": "live", "snapshot": sandbox.snapshot(), "channels": frame.state["channels"]}
 
 

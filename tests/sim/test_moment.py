@@ -9,8 +9,9 @@ import pytest
 from sandbox.control.limits import HostLimits
 from sandbox.journal.segments import lines
 from sandbox.kernel.errors import ActionRefused
+from sandbox.queries.snapshot.page_channels import detail_channels
 from sandbox.recording.live import frame_of
-from sandbox.simulation.moment import channels_of, moment_at
+from sandbox.simulation.moment import moment_at
 from tests.sim.recorded_stage import SLUG, Recorded
 
 VIEWS = ("locks", "rebalance", "client", "topology", "store", "index")
@@ -38,7 +39,7 @@ class Seen:
             stage.run(2.3)
             assert stage.act("SendMessages", topic="payments", count=3)
             cluster = stage.host.awake(SLUG).cluster
-            frame = frame_of(cluster, channels_of(cluster))
+            frame = frame_of(cluster, detail_channels(cluster))
             self.at[frame.seq] = frame.state["channels"]
         stage.sleep()
         self.newest = newest(stage)

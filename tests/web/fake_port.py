@@ -112,6 +112,7 @@ class FakePort:
         self.answers: dict[str, Any] = {}
         self.answers_to: dict[type[Question], dict[str, Any]] = {}  # of these kinds others
         self.refuse: dict[str, Exception] = {}
+        self.killed: set[str] = set()  # slugs of sandboxes whose server was killed
         self.silent: set[str] = set()  # verbs that never answer
         self.bells: dict[str, list[Any]] = {}
         self.read_count = 0
@@ -233,10 +234,10 @@ class FakePort:
 
         return self._do("ask", work)
 
-    def read(self, channels: Sequence[str]) -> "Future[list[Reading | Refusal]]":
+    def read(self, channels: Sequence[str], *, last: bool = False) -> "Future[list[Reading | Refusal]]":
         def work() -> list[Reading | Refusal]:
             self.read_count += 1
-            return [self._seen(name) for name in channels]
+            return [self._seen(name, last=last) for name in channels]
 
         return self._do("read", work)
 
@@ -287,6 +288,7 @@ class FakePort:
                 "preset": "sandbox",
                 "state": state,
                 "notices": self.notices.get(slug, []),
+                "killed": slug in self.killed,
             }
             newest = str(self.rows[-1]["seq"]) if self.rows else SNAPSHOT["seq"]
             return {**SNAPSHOT, "seq": newest, "sandbox": sandbox}
@@ -352,8 +354,10 @@ class FakePort:
         attached = dict.fromkeys(self.attached, nodes)
         return self._do("status", lambda: {**figures, "sandboxes": rows, "attached": attached})
 
-    def _seen(self, channel: str) -> Reading | Refusal:
+    def _seen(self, channel: str, *, last: bool = False) -> Reading | Refusal:
         state = self.sandboxes.get(channel.split("/")[1], "live")
+        if last and state == "asleep":
+            return self.boards.get(channel, Refusal("asleep"))
         return self.boards.get(channel, Refusal("unknown")) if state == "live" else Refusal(state)
 
     def show(self, channel: str, data: dict[str, Any], *, seq: int, rate: float = 1, epoch: str = "7f3a") -> None:

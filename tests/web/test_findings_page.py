@@ -120,7 +120,7 @@ def test_without_a_finding_the_line_counts_the_checks_and_is_never_green_where_o
     line = part(visitor, mine, "finding")
     assert "No problem is known. Checks that hold: 1; unknown: 1." in line
     assert "Healthy:" not in line
-    port.boards[f"findings/{mine}"] = Refusal("asleep")
+    port.boards[f"findings/{mine}"] = Refusal("failed")
     assert "Not checked yet." in part(visitor, mine, "finding")
 
 
@@ -129,7 +129,7 @@ def test_a_page_fetches_again_only_while_figures_move(visitor: Client, port: Fak
     assert "every" not in part(visitor, mine, "finding"), "all checks hold: a fact of the journal says otherwise"
     put(port, mine, hung())
     assert "every 10s" in part(visitor, mine, "finding")
-    port.boards[f"findings/{mine}"] = Refusal("asleep")
+    port.boards[f"findings/{mine}"] = Refusal("failed")
     assert "every 3s" in part(visitor, mine, "finding")
 
 

@@ -55,7 +55,7 @@ def test_the_first_sandbox_waits_for_none_and_the_second_begins_with_it(settings
     woken = EventFilter("facts", (Term("sandboxwoken"),))
     begun = [engine.port().look_back(slug, woken).result(5).rows for slug in slugs]
     assert [[row["reason"] for row in rows] for rows in begun] == [[], ["history"]]
-    for language, said in (("en", "with a prepared history"), ("zh-hans", "此前为自带的历史")):
+    for language, said in (("en", "prepared history up to"), ("zh-hans", "之前为预先准备的历史")):
         pages = [visitor.get(f"/s/{slug}/", HTTP_ACCEPT_LANGUAGE=language).content.decode() for slug in slugs]
         assert [said in page for page in pages] == [False, True]
 

@@ -40,6 +40,7 @@ class SandboxRow(TypedDict, total=False):
     notices: list[NoticeRow]
     client_rebalance_interval_ms: int
     failed: str | None  # of one that sleeps: why it could not be opened; None: it can
+    killed: bool  # of one that sleeps: its server was killed, so its last state is unknown
     history_until: str  # of one that began with a history: its last event
     lab: str  # the slug of the lab that was begun last
     seen_ms: int | None  # real cluster: when a node answered last

@@ -19,7 +19,8 @@ export class Forecast {
   /** @type {any} */
   #add = null;
 
-  constructor({ config, lanes, cards }) {
+  constructor({ config, lanes, cards, runs }) {
+    this.runs = runs;
     this.config = config;
     this.lanes = lanes;
     this.cards = cards;
@@ -66,7 +67,7 @@ export class Forecast {
 
   async #ask(change) {
     const { root, group, topic } = this.config;
-    if (!group || !topic) return null;
+    if (!group || !topic || !this.runs()) return null;
     try {
       const answer = await fetch(`${root}ask/plan-rebalance/?${new URLSearchParams({ group, topic, ...change })}`);
       if (!answer.ok) return null;

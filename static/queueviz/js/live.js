@@ -27,6 +27,7 @@ export class Live extends EventTarget {
   /** @type {number | null} */
   #lost = null;
   #wall = Date.now() - performance.now();
+  #asleep = false; // the page was drawn of a sandbox that sleeps
   #isOld = false; // no picture has come since the connection was lost, or since the page was drawn of a sandbox that did not run
 
   /**
@@ -100,8 +101,9 @@ export class Live extends EventTarget {
   }
 
   /** The page shows the last state of a stopped sandbox. */
-  shownOld() {
+  shownOld(state) {
     this.#isOld = true;
+    this.#asleep = state === "asleep";
   }
 
   tryNow() {
@@ -120,6 +122,7 @@ export class Live extends EventTarget {
 
   /** Ended channels may exist again: the sandbox has been opened. */
   again() {
+    this.#asleep = false;
     for (const channel of this.channels.values()) if (channel.ended) this.#ask(channel);
     this.dispatchEvent(new Event("woken"));
   }
@@ -230,11 +233,17 @@ export class Live extends EventTarget {
     return pictures.length && pictures.every((channel) => channel.ended) ? pictures[0].ended : null;
   }
 
+  /** True on a page of a sleeping sandbox: it shows the last state, and nothing can be asked. */
+  get sleeps() {
+    return this.#asleep || this.ended === "asleep";
+  }
+
   /** The status to display: the socket's status, `opening` (the page shows old data), `asleep` or `ended`. */
   get state() {
     if (this.status !== "connected") return this.status;
     if (this.ended) return this.ended === "asleep" ? "asleep" : "ended";
-    return this.#isOld && this.#pictures.length ? "opening" : "connected";
+    if (!this.#pictures.length) return this.#asleep ? "asleep" : "connected";
+    return this.#isOld ? "opening" : "connected";
   }
 
   /** The server's clock, which the sandbox's need not follow. */

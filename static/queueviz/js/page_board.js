@@ -35,7 +35,7 @@ const chart = new LagChart($("#chart"), json("live").group);
 export const page = startShell({
   onFacts(facts, { gap, whole }) {
     journal.empty ??= t(whole ? "journal.none" : "journal.only_steps");
-    const added = journal.add(facts.filter((fact) => !isStep(fact)));
+    const added = journal.add(facts.filter((fact) => !isStep(fact) && !isClosing(fact)));
     if (gap) journal.gap(added, gap.before);
     for (const fact of facts) bend(fact), subscribed(fact);
     if (facts.some(isFirst)) again();
@@ -50,6 +50,11 @@ export const page = startShell({
   },
 });
 const { clock, config, painter } = page;
+
+/** Of falling asleep the list has one line: what every client and broker did then would hide what was before. */
+function isClosing({ seq, type }) {
+  return page.live.sleeps && BigInt(seq) > drawn && type !== "SandboxSlept";
+}
 setUpDetails();
 setUpFindingMarks();
 const asked = new URLSearchParams({ group: config.group, topic: config.topic });
@@ -67,7 +72,7 @@ const kpis = new Kpis();
 const tape = $("#tape") && new Tape($("#tape"), $("#tape-topics"));
 let strips = null; // the window all strips share
 const captions = Object.fromEntries(["min", "next", "beyond", "below", "none"].map((name) => [name, t(`strip.${name}`)]));
-const forecast = new Forecast({ config, lanes, cards });
+const forecast = new Forecast({ config, lanes, cards, runs: () => !page.live.sleeps });
 rows.selected = config.sel ?? null;
 const peek = once(() => import("./strip_peek.js"), ({ setUpPeek }) => setUpPeek({ rows, config, board: () => board, window: () => strips.size }));
 rows.box.addEventListener("pointerover", peek);
@@ -78,7 +83,10 @@ if (config.channels.store) {
     store = data;
     paintTape();
   }, { element: $("#tape") });
-  page.live.addEventListener("status", () => cls($("#tape"), "old", Boolean(log.ended))); // its broker is stopped
+  page.live.addEventListener("status", () => {
+    cls($("#tape"), "old", Boolean(log.ended)); // its broker is stopped
+    if (!store && (page.live.sleeps || log.ended === "stopped")) text($("#tape-topics"), t("tape.stopped"));
+  });
 }
 function paint(whole, jump) {
   whole.queues ??= {};

@@ -190,7 +190,7 @@ document.body.addEventListener("htmx:afterSwap", ({ detail: { target } }) => tar
 
 function plan() {
   const now = `${view.online}|${view.keys}|${view.data.group?.strategy}`;
-  if (!form || now === planned) return;
+  if (!form || now === planned || page.live.sleeps) return;
   const first = planned === "";
   planned = now;
   if (!form.contains(document.activeElement)) setTimeout(() => htmx.trigger(form, "rebalance:plan"), first ? 0 : 400);

@@ -32,7 +32,7 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
   if (config.at_ms) clock.hear(config.at_ms, config.rate, null, config.reached_rate);
   live.seq = config.seq;
   if (config.machine_ms) live.hearWall(config.machine_ms);
-  if (config.state && config.state !== "live") live.shownOld();
+  if (config.state && config.state !== "live") clock.hold(), live.shownOld(config.state);
   const actions = setUpActions({ root: config.root, time: clock, can: (app?.dataset.can ?? "").split(" ") });
   new Pill(live, painter);
   const scrubber = new Scrubber();
