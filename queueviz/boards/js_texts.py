@@ -96,9 +96,9 @@ TEXTS: CountedTexts = {
     "count.members": Counted(lambda n: ngettext("{n} member", "{n} members", n)),
     "card.wire_told": _("{language} {version}, a real client."),
     "card.wire": _("{language} {version}, a real client. It does not report its buffers."),
-    "card.slow_key": _("{key}: {age} per message"),
+    "card.slow_key": _("messages with key {key} take {age}"),
     "card.slow_next": _("the next message of {queue} takes {age}: waiting for this message"),
-    "card.slow_waits": _("{key}: {age} per message; waiting for its first message"),
+    "card.slow_waits": _("messages with key {key} take {age}; none has come yet"),
     "card.pinned": _(
         "{queue}: the committed offset stays at **{committed}** because **{key}** is unfinished; {done} later "
         "messages are finished"

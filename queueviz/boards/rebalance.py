@@ -34,7 +34,7 @@ def _context(place: Place, readings: Readings) -> Context:
     topics = views.topics_of(data)
     topic = place.query.get("topic") if place.query.get("topic") in topics else next(iter(topics), None)
     names = views.Names.of(data, topic)
-    lines, row = views.lines(data, topic, names, now_ms), data["group"]
+    lines, row, online = views.lines(data, topic, names, now_ms), data["group"], _online(data)
     wording = texts(rebalance_words())
     return {
         "group": group["group"] if group else None,
@@ -46,10 +46,11 @@ def _context(place: Place, readings: Readings) -> Context:
         "orderly": bool(row["orderly"]),
         "minds": views.minds(data, topic, names, now_ms),
         "lines": lines,
-        "troubled": sum(1 for line in lines.values() if line["trouble"]),
+        "troubled": None if online is None else sum(1 for line in lines.values() if line["trouble"]),
         "waves": views.waves(data, topic, names),
         "moves": views.moves(data, topic, names),
-        "online": sum(1 for member in data["members"].values() if member["known_to"]),
+        "online": online,
+        "plan_members": (len(data["members"]) if online is None else online) + 1,
         "apart": _apart(data, topic),
         "now_ms": now_ms,
         "names": names,
@@ -63,6 +64,13 @@ def _context(place: Place, readings: Readings) -> Context:
         ),
         "texts": wording,
     }
+
+
+def _online(data: Rebalance) -> int | None:
+    """Return the number of members that a master lists; None: no master runs, so it is unknown."""
+    if all(broker["members"] is None for broker in data["brokers"].values()):
+        return None
+    return sum(1 for member in data["members"].values() if member["known_to"])
 
 
 class MemberApart(TypedDict):

@@ -124,7 +124,7 @@ def test_a_slow_and_a_crashed_member_say_so_on_their_cards(site: Site) -> None:
     dialog.get_by_label("Key", exact=True).fill("order-77812")
     dialog.get_by_role("button", name="Slow down").click()
     expect(dialog).to_be_hidden()
-    expect(slow.locator(".say")).to_have_text("order-77812: 5 m 00 s per message; waiting for its first message")
+    expect(slow.locator(".say")).to_have_text("messages with key order-77812 take 5 m 00 s; none has come yet")
 
     assert site.act(action="ChangeActor", actor="B", work_ms="60000") == 204
     site.until("document.querySelector('.cons[data-actor=B] [data-meter=threads] b').textContent.startsWith('2')")

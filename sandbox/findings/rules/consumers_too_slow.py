@@ -1,6 +1,6 @@
 """A group whose lag grows because its members finish less than arrives, although they are always at work."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from math import ceil
 
 from sandbox.findings import marks
@@ -9,7 +9,7 @@ from sandbox.findings.reasons import ATTACHED, OUTSIDE, THREADS
 from sandbox.findings.rule import Rule
 from sandbox.findings.rules.offset_pinned import lasting_pin
 from sandbox.findings.sampling import busy_key, committed_key, lag_key, stored_key
-from sandbox.findings.view import ClusterView, GroupNow
+from sandbox.findings.view import ClusterView, GroupNow, QueueAt
 from sandbox.kernel.sentences import Plural
 from sandbox.message.topic_names import retry_topic
 from sandbox.queries.rows.board import MemberRow
@@ -88,19 +88,26 @@ def _finding(
         Subject(GROUP, group.name, group.name),
         (
             say("rates", window_ms=WINDOW_MS, in_per_s=round(stored, 1), out_per_s=round(done, 1)),
-            *([say("threads_unknown")] if busy is None else [_busy(busy), *_help(group, busy, stored, done)]),
+            *(
+                [say("threads_unknown")]
+                if busy is None
+                else [*_busy(view, group, busy), *_help(view, group, busy, flow)]
+            ),
         ),
         marks=(marks.IN_OUT, marks.LAG, *(marks.threads(key) for key in busy or ())),
         touches=frozenset({f"group {group.name}", *(f"member {key}" for key in busy or ())}),
-        remedy=Remedy("add", "StartConsumer", {"group": group.name}) if busy and _another_helps(group) else None,
+        remedy=Remedy("add", "StartConsumer", {"group": group.name})
+        if busy and _another_helps(view, group, busy)
+        else None,
         reason=_reason(view, group, busy),
     )
 
 
-def _another_helps(group: GroupNow) -> bool:
+def _another_helps(view: ClusterView, group: GroupNow, busy: dict[str, MemberRow]) -> bool:
     """Return True if a queue is free for another member, and the members are of this process."""
     members = group.online()
-    return len(members) < len(group.queues()) and all(row["actor"] is not None for row in members.values())
+    is_room = len(members) < len(group.queues()) and _too_much_alone(view, group, busy) is None
+    return is_room and all(row["actor"] is not None for row in members.values())
 
 
 def _reason(view: ClusterView, group: GroupNow, busy: dict[str, MemberRow] | None) -> str:
@@ -108,29 +115,55 @@ def _reason(view: ClusterView, group: GroupNow, busy: dict[str, MemberRow] | Non
         return ATTACHED
     if any(row["actor"] is None for row in group.online().values()):
         return OUTSIDE
-    return "" if not busy or _another_helps(group) or group.orderly else THREADS
+    return "" if not busy or _another_helps(view, group, busy) or group.orderly else THREADS
 
 
-def _busy(busy: dict[str, MemberRow]) -> Said:
+def _busy(view: ClusterView, group: GroupNow, busy: dict[str, MemberRow]) -> Iterator[Said]:
+    threads = sum(row["threads"] or 1 for row in busy.values())
     if len(busy) == 1:
-        [(key, row)] = busy.items()
-        return say("one_busy", who=key, threads=row["threads"])
-    return say("all_busy", members=len(busy), threads=sum(row["threads"] or 1 for row in busy.values()))
+        yield say("one_busy", who=next(iter(busy)), threads=threads)
+    else:
+        yield say("all_busy", members=len(busy), threads=threads)
+    done = _finished_per_s(view, group, busy)
+    if done and not group.orderly:  # there a thread may wait for its queue
+        yield say("each", each_ms=round(1000 * threads / done))
 
 
-def _help(group: GroupNow, busy: dict[str, MemberRow], stored: float, done: float) -> Iterator[Said]:
+def _finished_per_s(view: ClusterView, group: GroupNow, members: Collection[str]) -> float | None:
+    keys = [committed_key(group.name, queue) for queue in group.queues() if queue.row["owner"] in members]
+    return view.history.trend_per_s(*keys, window_ms=WINDOW_MS)
+
+
+def _help(view: ClusterView, group: GroupNow, busy: dict[str, MemberRow], flow: tuple[float, float]) -> Iterator[Said]:
     """Yield the sentence about the number of threads or members that would be enough."""
     queues = sum(1 for queue in group.queues() if queue.topic != retry_topic(group.name))
+    stored, done = flow
     members, threads = len(group.online()), sum(row["threads"] or 1 for row in busy.values())
     if group.orderly:
         threads = min(threads, queues)  # one queue is one thread's work
     needed = ceil(threads * stored / done) if done > 0 else None
-    if group.orderly and threads >= queues:
+    alone = _too_much_alone(view, group, busy)
+    if alone is not None:
+        yield say("alone", queue=alone.name, who=alone.row["owner"])
+    elif group.orderly and threads >= queues:
         yield say("orderly_limit", queues=queues)
     elif members >= queues:
         yield say("more_threads", needed=needed, queues=queues) if needed else say("more_threads_only", queues=queues)
     else:
         yield say("more_members", queues=queues, members=members)
+
+
+def _too_much_alone(view: ClusterView, group: GroupNow, busy: dict[str, MemberRow]) -> QueueAt | None:
+    """Return a queue that alone gets more than its member finishes, if only one member is busy."""
+    for queue in group.queues():
+        owner = queue.row["owner"]
+        if len(busy) > 1 or owner not in busy:
+            continue
+        stored = view.history.trend_per_s(stored_key(queue.topic, queue.name), window_ms=WINDOW_MS)
+        done = _finished_per_s(view, group, busy)
+        if stored is not None and done is not None and stored > done:
+            return queue
+    return None
 
 
 def checks(view: ClusterView) -> Checked:
@@ -158,6 +191,8 @@ RULE = Rule(
             "All {threads} threads of {who} are always at work.",
         ),
         "all_busy": "All {threads} threads of {members} members are always at work.",
+        "each": "A message takes about {each_ms}.",
+        "alone": "{queue} alone gets more than {who} finishes: more threads help, another member does not.",
         "threads_unknown": "The members do not report their threads.",
         "more_threads": Plural(
             "queues",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from sandbox.findings import marks
-from sandbox.findings.finding import ERROR, MEMBER, Checked, Finding, Remedy, Said, Subject, say
+from sandbox.findings.finding import ERROR, MEMBER, WARNING, Checked, Finding, Remedy, Said, Subject, say
 from sandbox.findings.reasons import OUTSIDE
 from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView, GroupNow
@@ -46,7 +46,7 @@ def _finding(view: ClusterView, group: GroupNow, key: str, row: MemberRow, expir
     actor = row["actor"]
     return Finding(
         CODE,
-        ERROR,
+        WARNING if expires_ms is None and not queues else ERROR,
         Subject(MEMBER, key, group.name),
         tuple(
             _unlisted(view, group, key, row, len(queues))
@@ -77,8 +77,8 @@ def _unlisted(view: ClusterView, group: GroupNow, key: str, row: MemberRow, queu
     yield say("unlisted" if is_known else "hangs", who=key, hung_ms=hung_ms)
     if queues:
         yield say("still", queues=queues)
-    elif row["buffered"] and group.clustering and len(group.listed()) > 0:
-        yield say("again", held=row["buffered"])
+    elif is_known and group.clustering and len(group.listed()) > 0:
+        yield say("again", held=row["buffered"]) if row["buffered"] else say("moved")
 
 
 def checks(view: ClusterView) -> Checked:
@@ -103,10 +103,11 @@ RULE = Rule(
         "unlisted": "{who} hangs for {hung_ms}, and no broker lists it any more.",
         "hangs": "{who} hangs for {hung_ms}.",
         "still": Plural("queues", "Its {queues} queue waits.", "Its {queues} queues wait."),
+        "moved": "Other members have its queues.",
         "again": Plural(
             "held",
-            "It holds {held} unfinished message, which other members get, too.",
-            "It holds {held} unfinished messages, which other members get, too.",
+            "Other members have its queues, and were given the {held} unfinished message that it holds.",
+            "Other members have its queues, and were given the {held} unfinished messages that it holds.",
         ),
         "crash": "Crash {who}…",
     },

@@ -120,7 +120,10 @@ RULE = Rule(
     title="unfinished message holds the committed offset",
     hold_ms=HOLD_MS,
     sentences={
-        "stays": "The committed offset of {queue} stays at {offset}: {key} is unfinished for {unfinished_ms} in {who}.",
+        "stays": (
+            "The committed offset of {queue} stays at {offset}: "
+            "its message with key {key} is unfinished for {unfinished_ms} in {who}."
+        ),
         "stays_without_key": (
             "The committed offset of {queue} stays at {offset}: its message is unfinished for {unfinished_ms} in {who}."
         ),

@@ -98,9 +98,9 @@ function card(id) {
 
 function head() {
   const bad = view.keys.filter((key) => view.data.queues[key].trouble);
-  text($("#k-members"), String(view.online.length));
+  text($("#k-members"), view.known ? String(view.online.length) : "–");
   text($("#k-queues"), String(view.keys.length));
-  text($("#k-trouble"), String(bad.length));
+  text($("#k-trouble"), view.known ? String(bad.length) : "–");
   cls($("#k-troublebox"), "bad", bad.length > 0);
   const twice = bad.filter((key) => view.data.queues[key].trouble === "twice").map(view.queue).join(", ");
   if (troubled !== null && twice && twice !== troubled) say(`${twice}: ${t("trouble.twice")}`);

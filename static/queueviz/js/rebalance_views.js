@@ -23,6 +23,7 @@ export class View {
     const byRow = new Map(keys.map((key) => [rowOf(key), key])), shorts = shortNames([...byRow.keys()]);
     this.shorts = new Map([...shorts].map(([row, short]) => [byRow.get(row), short]));
     this.online = Object.keys(this.members).filter((id) => this.members[id].known_to?.length);
+    this.known = Object.values(data.brokers ?? {}).some((broker) => broker.members !== null); // by a master that runs
     this.keys = inOrder(byRow.keys()).map((row) => byRow.get(row));
     const letter = (id) => this.members[id].letter ?? "";
     this.ids = Object.keys(this.members).sort((a, b) => (letter(a) < letter(b) ? -1 : letter(a) > letter(b) ? 1 : a < b ? -1 : 1));
