@@ -5,7 +5,7 @@ import { colour, shortId } from "./names.js";
 import { runs } from "./offsets.js";
 import { t } from "./words.js";
 
-const MANY = 4; // members from which on cards are compact
+const MANY = 4; // cards that have no room unless they are compact
 const TONES = { running: "k-ok", starting: "k-move", stopping: "k-move", hung: "k-bad", crashed: "k-bad", refused: "k-bad", stopped: "k-quiet" };
 const BUTTONS = {
   running: ["slow", "change", "HangActor", "StopActor", "CrashActor"],
@@ -80,7 +80,8 @@ export class Cards {
       this.#card(card, id, member, data, now, shorts);
     }
     if (this.add) this.#idle(idle, data);
-    attr(this.box, "data-many", this.cards.size >= MANY);
+    const sentences = [...this.cards.values()].filter((card) => !card.say.hidden).length; // two are as high as a card
+    attr(this.box, "data-many", this.cards.size + sentences / 2 >= MANY);
   }
 
   /** Place members without a queue below the sentence with the reason. */
