@@ -1,7 +1,7 @@
 """Guided labs: their list, the start in a new sandbox, and the panel beside the Board."""
 
 import secrets
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -29,6 +29,7 @@ from queueviz.slugs import root_of
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS, Pack, exam_of, pack_of
+from sandbox.labs.catalogue.symptoms import SYMPTOMS
 from sandbox.labs.lab import Lab
 from sandbox.queries.rows.labs import LabRow
 
@@ -61,39 +62,64 @@ class ExamRow(TypedDict):
     score: int  # of 100, over all of its labs
 
 
+class LabOfPack(NamedTuple):
+    """A lab in the list.  `begun`: the sandbox in which it goes on; `score`: the best of those that were finished."""
+
+    lab: Lab
+    title: str
+    symptom: str
+    goal: str
+    begun: MineRow | None
+    score: int | None
+
+
+class PackRow(NamedTuple):
+    """A pack in the list."""
+
+    slug: str
+    title: str
+    goal: str
+    labs: list[LabOfPack]
+    exam: ExamRow | None
+
+    @property
+    def minutes(self) -> int:
+        return sum(row.lab.minutes for row in self.labs)
+
+    @property
+    def done(self) -> int:
+        return sum(row.score is not None for row in self.labs)
+
+
 @require_GET
 def index(request: HttpRequest) -> HttpResponse:
     """Show all labs by pack, with the progress of the visitor's own sandboxes from their journals."""
     in_progress, best = _in_progress(visitor.of_request(request)), request.session.get(BEST_SCORES, {})
     seed = request.session.get(EXAM_SEED)
-    labs = [
-        {
-            "lab": lab,
-            "title": gettext(lab.title),
-            "goal": gettext(lab.goal),
-            "mine": in_progress.get(lab.slug, ()),
-            "best": best.get(lab.slug),
-        }
-        for lab in LABS.values()
-    ]
     packs = [
-        {
-            "title": gettext(pack.title),
-            "minutes": sum(lab.minutes for lab in pack.labs),
-            "labs": [
-                {
-                    "lab": lab,
-                    "title": gettext(lab.title),
-                    "done": lab.slug in best or any(mine["finished"] for mine in in_progress.get(lab.slug, ())),
-                }
-                for lab in pack.labs
-            ],
-            "slug": pack.slug,
-            "exam": None if seed is None else _exam(pack, seed, in_progress),
-        }
+        PackRow(
+            pack.slug,
+            gettext(pack.title),
+            gettext(pack.goal),
+            [_lab_row(lab, in_progress.get(lab.slug, []), best.get(lab.slug)) for lab in pack.labs],
+            None if seed is None else _exam(pack, seed, in_progress),
+        )
         for pack in PACKS
     ]
-    return render(request, "queueviz/pages/labs.html", {"labs": labs, "packs": packs})
+    return render(request, "queueviz/pages/labs.html", {"packs": packs})
+
+
+def _lab_row(lab: Lab, mine: list[MineRow], best: int | None) -> LabOfPack:
+    scores = [row["score"] for row in mine if row["finished"]] + ([] if best is None else [best])
+    begun = [row for row in mine if not row["finished"]]
+    return LabOfPack(
+        lab,
+        gettext(lab.title),
+        gettext(SYMPTOMS[lab.slug]),
+        gettext(lab.goal),
+        begun[0] if begun else None,
+        max(scores, default=None),
+    )
 
 
 @require_POST
@@ -135,7 +161,7 @@ def _begun(requester: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
         requester,
         lab.template,
         preset=lab.preset,
-        name=f"{lab.number} · {gettext(lab.title)}",
+        name=gettext(lab.title),
         history=False,
         changes=dict(lab.changes) or None,
     )

@@ -21,6 +21,7 @@ from sandbox.cluster import record as records
 from sandbox.kernel.errors import EngineBusy
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS
+from sandbox.labs.catalogue.symptoms import SYMPTOMS
 from tests.web.engine_calls import HTMX, act, events, start
 from tests.web.fake_port import FakePort
 
@@ -104,19 +105,25 @@ def test_a_lab_begins_with_its_own_settings(student: Client) -> None:
     assert record.changes["pull_threshold_for_queue"] == LABS["master-dies"].changes["pull_threshold_for_queue"]
 
 
-def test_packs_name_labs_there_are_in_their_order_and_lead_to_them(student: Client) -> None:
+def test_each_lab_is_in_one_pack_and_once_on_the_page_in_that_order(student: Client) -> None:
     page = html.unescape(student.get("/labs/").content.decode())
-    for pack in PACKS:
-        assert [lab.number for lab in pack.labs] == list(pack.numbers)
-        links = [page.index(f'<a href="#lab-{lab.slug}">') for lab in pack.labs]
-        assert links == sorted(links)
-    assert "First hour" in page
+    in_order = [lab.slug for pack in PACKS for lab in pack.labs]
+    assert sorted(in_order) == sorted(LABS)
+    assert re.findall(r'<li class="card" id="lab-([\w-]+)"', page) == in_order
+    assert "0 of 4 done" in page
+    assert not re.search(r"\bN\d\b", page), "numbers of labs mean nothing to a visitor"
+
+
+def test_each_lab_says_the_symptom_by_which_it_is_found(student: Client) -> None:
+    page = html.unescape(student.get("/labs/").content.decode())
+    assert SYMPTOMS.keys() == LABS.keys()
+    assert all(symptom in page for symptom in SYMPTOMS.values())
 
 
 def test_starting_makes_a_sandbox_of_one_s_own_with_the_lab_begun(student: Client, begun: str) -> None:
     slug = slug_of(begun)
     assert begun == f"/s/{slug}/labs/{LAB}/"
-    assert Sandbox.objects.get(slug=slug).name == "4 · More members than queues"
+    assert Sandbox.objects.get(slug=slug).name == "More members than queues"
     assert [event["lab"] for event in events(student, slug) if event["type"] == "LabStarted"] == [LAB]
     assert student.get("/labs/none/").status_code == 405
     assert student.post("/labs/none/").status_code == 404

@@ -9,10 +9,11 @@ from sandbox.labs.translation_marks import _
 
 
 class Pack(NamedTuple):
-    """Pack of labs; `numbers` are the labs' numbers."""
+    """Pack of labs; `numbers` are the labs' numbers.  Each lab is in one pack."""
 
     slug: str
     title: str
+    goal: str
     numbers: tuple[str, ...]
 
     @property
@@ -21,10 +22,43 @@ class Pack(NamedTuple):
 
 
 PACKS = (
-    Pack("first-hour", _("First hour"), ("N0", "3", "2", "4")),
-    Pack("at-least-once", _("At least once"), ("N5", "N2", "N4", "N1")),
-    Pack("operations", _("Operations"), ("1", "13", "5", "6", "8", "N9")),
-    Pack("store-and-index", _("Store and index"), ("10", "9", "14")),
+    Pack("first-hour", _("First hour"), _("Begin here: lag, duplicates, offsets, members."), ("N0", "3", "2", "4")),
+    Pack(
+        "at-least-once",
+        _("At least once"),
+        _("For developers: what a handler and a sender must expect."),
+        ("N5", "N2", "N4", "N1"),
+    ),
+    Pack(
+        "one-slow-queue",
+        _("One slow queue"),
+        _("For developers: why one queue lags while the others are idle."),
+        ("N3", "N6", "N7"),
+    ),
+    Pack(
+        "queues-and-members",
+        _("Queues and members"),
+        _("For those who create topics and groups."),
+        ("12", "11", "7"),
+    ),
+    Pack(
+        "operations",
+        _("Operations"),
+        _("For those who run a cluster: resets, deploys, fewer queues, retention."),
+        ("1", "13", "5", "6", "8", "N9"),
+    ),
+    Pack(
+        "outages",
+        _("Outages and delays"),
+        _("For those who run a cluster: what clients see when a part fails or waits."),
+        ("15", "16", "N8"),
+    ),
+    Pack(
+        "store-and-index",
+        _("Store and index"),
+        _("Advanced: bytes on disk, the index, durability."),
+        ("10", "9", "14"),
+    ),
 )
 
 EXAM_LABS = 5

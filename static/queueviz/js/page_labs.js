@@ -1,5 +1,15 @@
-/* The list of labs: theme and keys. */
+/* The list of labs: theme, keys, and a search that leaves the labs with the most words of it. */
+import { $, $$, hide } from "./dom.js";
 import { setUpKeys } from "./keys.js";
 import { setUpTheme } from "./theme.js";
 
-setUpKeys({ t: setUpTheme().theme });
+const find = $("#find"); // not on the other pages of this script
+setUpKeys({ t: setUpTheme().theme, ...(find && { "/": () => find.focus() }) });
+const labs = $$(".pack li").map((row) => ({ row, text: row.textContent.toLowerCase() }));
+find?.addEventListener("input", () => {
+  const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const hits = labs.map(({ text }) => words.filter((word) => text.includes(word)).length), best = Math.max(...hits);
+  labs.forEach(({ row }, at) => hide(row, hits[at] < best || (words.length > 0 && best === 0)));
+  for (const pack of $$(".pack")) hide(pack, $$("li:not([hidden])", pack).length === 0);
+  hide($("#no-lab"), !words.length || best > 0);
+});
