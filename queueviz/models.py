@@ -229,7 +229,10 @@ def new_run() -> str:
 
 
 class PipelineRun(models.Model):
-    """One run of a pipeline job on one sandbox: requested on a page, executed by `manage.py pipelineworker`."""
+    """One run of a pipeline job on one sandbox or all sandboxes of a course.
+
+    Requested on a page, executed by `manage.py pipelineworker`.
+    """
 
     class State(models.TextChoices):
         QUEUED = "queued", _("waiting")
@@ -239,7 +242,8 @@ class PipelineRun(models.Model):
         CANCELLED = "cancelled", _("cancelled")
 
     run = models.CharField(max_length=16, unique=True, default=new_run)
-    sandbox = models.ForeignKey(Sandbox, on_delete=models.CASCADE, related_name="runs")
+    sandbox = models.ForeignKey(Sandbox, null=True, blank=True, on_delete=models.CASCADE, related_name="runs")
+    course = models.ForeignKey("queueviz.Course", null=True, blank=True, on_delete=models.CASCADE, related_name="runs")
     job = models.CharField(max_length=32)
     options = models.JSONField(default=dict, blank=True)
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
@@ -260,6 +264,13 @@ class PipelineRun(models.Model):
     class Meta:
         ordering = ("-pk",)
         indexes = [models.Index(fields=["state"])]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(sandbox__isnull=False, course__isnull=True)
+                | models.Q(sandbox__isnull=True, course__isnull=False),
+                name="run_of_a_sandbox_or_a_course",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.job} {self.run}"

@@ -6,6 +6,7 @@ from datetime import datetime
 from queueviz.courses import regrading
 from queueviz.courses.grade_models import Regrade
 from queueviz.courses.models import Course
+from queueviz.models import PipelineRun
 from queueviz.runs.directories import Sources, sources_of
 from queueviz.runs.tables import Result
 
@@ -22,6 +23,14 @@ def sources_of_course(course: Course) -> Sources:
             stores |= sources.stores
             journals |= sources.journals
     return Sources(stores, journals)
+
+
+def slug_and_sources(run: PipelineRun) -> tuple[str, Sources | None]:
+    """Return the name of a run's result, and its sources; None: its sandbox has no files here."""
+    if run.course is not None:
+        return run.course.slug, sources_of_course(run.course)
+    assert run.sandbox is not None, "a run is of one of both"
+    return run.sandbox.slug, sources_of(run.sandbox.slug)
 
 
 def regraded(course: Course, began_at: datetime, reruns: Mapping[str, str]) -> Regrade:

@@ -44,7 +44,7 @@ def grades_csv(students: Iterable[StudentResult], link: Link) -> str:
                 result.lab.slug,
                 str(step.number),
                 *_of_step(step),
-                str(result.score),
+                str(result.score) if result.begun else "",
                 link(result.slug) if result.slug else "",
             )
             for student in students
@@ -65,7 +65,12 @@ def gradebook_csv(course: Course, students: list[StudentResult]) -> str:
     return _csv(
         head,
         (
-            (student.pseudonym, student.name, *(str(result.score) for result in student.labs), str(student.score))
+            (
+                student.pseudonym,
+                student.name,
+                *(str(result.score) if result.begun else "" for result in student.labs),
+                str(student.score) if student.begun else "",
+            )
             for student in students
         ),
     )

@@ -91,6 +91,11 @@ class StudentResult(NamedTuple):
         """The sum of the scores of all labs."""
         return sum(result.score for result in self.labs)
 
+    @property
+    def begun(self) -> bool:
+        """True if the student began a lab: otherwise there is no score."""
+        return any(result.begun for result in self.labs)
+
 
 def results_of(course: Course, enrolment: Enrolment | None = None) -> list[StudentResult]:
     """Return the results of all enrolled students, in the order in which they joined; or of one student."""

@@ -14,6 +14,7 @@ from queueviz.boards.board import live_config
 from queueviz.boards.js_texts import PageTexts, texts
 from queueviz.boards.page import Context, Place, Readings
 from queueviz.boards.result_table import shown
+from queueviz.courses.models import Course
 from queueviz.models import PipelineRun, Sandbox
 from queueviz.pages.sandbox import Shell, refusal_beside, shell
 from queueviz.runs import run_requests
@@ -130,8 +131,8 @@ def page_context(
     }
 
 
-def fresh(sandbox: Sandbox, job: str, result: Result) -> Freshness:
-    newest = run_requests.newest(sandbox, job)
+def fresh(of: Sandbox | Course, job: str, result: Result) -> Freshness:
+    newest = run_requests.newest(of, job)
     run = newest if newest is not None and newest.state != State.DONE else None
     made_ms = result.manifest.made_ms if result.manifest is not None else None
     if run is not None and run.ended_at and made_ms is not None and run.ended_at.timestamp() * 1_000 < made_ms:

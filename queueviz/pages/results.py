@@ -12,7 +12,9 @@ from django.views.decorators.http import require_GET, require_POST
 from queueviz.access import visitor
 from queueviz.courses import difference_texts, grade_formats, grades, regrading, releases
 from queueviz.courses.course_access import visit_course
+from queueviz.courses.course_runs import GRADING
 from queueviz.courses.models import Course, Enrolment
+from queueviz.pages.course_jobs import job_of
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS
 
@@ -57,7 +59,6 @@ def results(request: HttpRequest, slug: str) -> HttpResponse:
     rows = [] if made is None else made.differences
     students = grades.results_of(course)
     context: dict[str, object] = _chosen(course, students, request.GET) | {
-        "course": course,
         "students": students,
         "labs": [LABS[lab] for lab in course.labs if lab in LABS],
         "released": releases.is_released(course),
@@ -65,6 +66,8 @@ def results(request: HttpRequest, slug: str) -> HttpResponse:
         "regrade": made,
         "differences": [difference_texts.shown(row) for row in rows[:MOST_SHOWN]],
         "left_out": max(0, len(rows) - MOST_SHOWN),
+        "most": grades.MOST_SCORE * len(course.labs),
+        **job_of(course, GRADING),
     }
     return render(request, "queueviz/pages/course_results.html", context)
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from queueviz.access import policy
 from queueviz.access.database_limits import one_at_a_time
 from queueviz.access.visitor import Visitor, counting_key
+from queueviz.courses.models import Course
 from queueviz.models import PipelineRun, Sandbox
 from queueviz.runs import directories, heartbeat
 from queueviz.runs.job_offers import demand_shown, offers
@@ -14,6 +16,7 @@ from queueviz.sandboxes import ownership, visitor_actions
 from sandbox.kernel.errors import ActionRefused
 
 VERB = "act"
+COURSE_JOBS = ("class_analytics", "grading")
 MOST_OPTION_CHARACTERS = 200
 KEPT_RUNS = 50  # of a sandbox, the newest
 OPEN = (PipelineRun.State.QUEUED, PipelineRun.State.RUNNING)
@@ -28,13 +31,39 @@ def ask_for(visitor: Visitor, slug: str, job: str, options: Mapping[str, str]) -
     visit = _visit(visitor, slug)
     sandbox, checked = policy.ours(visit), _checked(job, options)
     demand_shown(visit, job)
-    with one_at_a_time("run"):
-        _demand_room(visitor, sandbox, job)
-        old = PipelineRun.objects.filter(sandbox=sandbox).exclude(state__in=OPEN)
-        old.filter(pk__in=list(old.values_list("pk", flat=True)[KEPT_RUNS - 1 :])).delete()
-        return PipelineRun.objects.create(
-            sandbox=sandbox, job=job, options=checked, who=ownership.called(visitor), visitor=_hashed(visitor)
+    return _created(visitor, PipelineRun(sandbox=sandbox, job=job, options=checked))
+
+
+def ask_for_course(visitor: Visitor, course: Course, job: str) -> PipelineRun:
+    """Create a run on all sandboxes of a course.  Its caller has checked the right to grade.
+
+    Raises ActionRefused: 409 it waits already, 422 no such job, 429 a limit.
+    """
+    if job not in COURSE_JOBS:
+        raise ActionRefused(
+            422,
+            "Job {job} does not exist.",
+            "Available jobs: {jobs}.",
+            field="job",
+            job=job,
+            jobs=", ".join(COURSE_JOBS),
         )
+    visitor_actions.ACTIONS.demand(policy.counted_as(visitor))
+    return _created(visitor, PipelineRun(course=course, job=job))
+
+
+def _created(visitor: Visitor, run: PipelineRun) -> PipelineRun:
+    with one_at_a_time("run"):
+        _demand_room(visitor, run)
+        old = _beside(run).exclude(state__in=OPEN)
+        old.filter(pk__in=list(old.values_list("pk", flat=True)[KEPT_RUNS - 1 :])).delete()
+        run.who, run.visitor = ownership.called(visitor), _hashed(visitor)
+        run.save()
+    return run
+
+
+def _beside(run: PipelineRun) -> QuerySet[PipelineRun]:
+    return PipelineRun.objects.filter(sandbox=run.sandbox, course=run.course)
 
 
 def cancel(visitor: Visitor, slug: str, run: str) -> PipelineRun:
@@ -42,7 +71,11 @@ def cancel(visitor: Visitor, slug: str, run: str) -> PipelineRun:
 
     A waiting run never begins; a running one ends as soon as Spark releases it.  A run that has ended stays as it is.
     """
-    row = one_of(policy.ours(_visit(visitor, slug)), run)
+    return cancelled(one_of(policy.ours(_visit(visitor, slug)), run))
+
+
+def cancelled(row: PipelineRun) -> PipelineRun:
+    """Cancel a run as `cancel` does; its caller has checked the right."""
     waiting = PipelineRun.objects.filter(pk=row.pk, state=PipelineRun.State.QUEUED)
     if not waiting.update(state=PipelineRun.State.CANCELLED, ended_at=timezone.now()):
         PipelineRun.objects.filter(pk=row.pk, state=PipelineRun.State.RUNNING).update(cancel_asked=True)
@@ -68,8 +101,9 @@ def one_of(sandbox: Sandbox, run: str) -> PipelineRun:
     return row
 
 
-def newest(sandbox: Sandbox, job: str) -> PipelineRun | None:
-    return PipelineRun.objects.filter(sandbox=sandbox, job=job).first()
+def newest(of: Sandbox | Course, job: str) -> PipelineRun | None:
+    runs: QuerySet[PipelineRun] = of.runs.all()
+    return runs.filter(job=job).first()
 
 
 def is_worker_alive() -> bool:
@@ -120,9 +154,9 @@ def _checked(job: str, options: Mapping[str, str]) -> dict[str, str]:
     return values
 
 
-def _demand_room(visitor: Visitor, sandbox: Sandbox, job: str) -> None:
+def _demand_room(visitor: Visitor, run: PipelineRun) -> None:
     limits, now = ownership.LIMITS, PipelineRun.objects.filter(state__in=OPEN)
-    if now.filter(sandbox=sandbox, job=job, cancel_asked=False).exists():
+    if _beside(run).filter(state__in=OPEN, job=run.job, cancel_asked=False).exists():
         raise ActionRefused(
             409, "This job is already waiting or in progress.", "The result of the job appears automatically."
         )

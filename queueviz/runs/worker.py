@@ -18,6 +18,7 @@ from django.db import DatabaseError, close_old_connections, models
 from django.utils import timezone
 from django.utils.translation import override
 
+from queueviz.courses import course_runs
 from queueviz.models import PipelineRun
 from queueviz.runs import directories, worker_errors
 from queueviz.runs.heartbeat import Heartbeat
@@ -181,7 +182,7 @@ class Worker:
 
     def _ended(self, current: Current, report: Report) -> None:
         if report["state"] == "done":
-            self._finish(Outcome(State.DONE, tables=report["tables"], true_to=_true_to(current)))
+            self._finish(_done(current, report))
         elif current.cancelled_s is not None:  # whatever Spark makes of it
             self._finish(Outcome(State.CANCELLED, current.why, current.values))
         else:
@@ -212,7 +213,7 @@ class Worker:
 
     def _take(self) -> bool:
         """Start the oldest queued run, unless it was just cancelled.  Return False if no run is queued."""
-        run = PipelineRun.objects.filter(state=State.QUEUED).select_related("sandbox").order_by("pk").first()
+        run = PipelineRun.objects.filter(state=State.QUEUED).select_related("sandbox", "course").order_by("pk").first()
         if run is None:
             return False
         mine = PipelineRun.objects.filter(pk=run.pk, state=State.QUEUED)
@@ -221,8 +222,7 @@ class Worker:
         return True
 
     def _start(self, run: PipelineRun) -> None:
-        slug = run.sandbox.slug
-        sources = directories.sources_of(slug)
+        slug, sources = course_runs.slug_and_sources(run)
         out = str(directories.result_of(run.job, slug))
         sealed = directories.sealed_of(sources.stores) if sources is not None else {}
         order = Order(run.run, run.job, *(sources or ({}, {})), out, run.options, sealed)
@@ -309,6 +309,17 @@ class Worker:
             closing.start()
             if patience_s:
                 closing.join(patience_s)
+
+
+def _done(current: Current, report: Report) -> Outcome:
+    """Return the outcome of a run that Spark ended well.  The grading of a course becomes a regrade."""
+    run = PipelineRun.objects.filter(pk=current.pk).select_related("course").first()
+    if run is not None and run.course is not None and run.job == course_runs.GRADING:
+        try:
+            course_runs.regraded(run.course, run.started_at or run.asked_at, {})
+        except SandboxError as error:
+            return Outcome(State.FAILED, str(error))
+    return Outcome(State.DONE, tables=report["tables"], true_to=_true_to(current))
 
 
 def _row(current: Current) -> models.QuerySet[PipelineRun]:

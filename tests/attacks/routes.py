@@ -184,6 +184,8 @@ NEEDS: dict[str, list[Ask]] = {
         Ask("GET", "grade", {"number": "0", "lab": "orderly-lock"}, finds=False)
     ],
     "c/<slug:slug>/results/<str:name>": [Ask("GET", "grade", {"name": "grades.csv"})],
+    "c/<slug:slug>/runs/": [Ask("POST", "grade", body={"job": "none"})],
+    "c/<slug:slug>/runs/<str:job>/": [Ask("GET", "grade", {"job": "grading"})],
     "c/<slug:slug>/roster/": [*GRADE, Ask("POST", "grade")],
     "c/<slug:slug>/students/<int:number>/": [Ask("POST", "grade", {"number": "0"}, {"do": "remove"}, finds=False)],
     "api/clusters/<slug:name>": SEE,

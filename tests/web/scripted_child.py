@@ -1,7 +1,7 @@
 """A process that speaks as Spark's does, and does what a run's job is called, without any Spark.
 
-`done` answers with a result; `fails` without, `ends` and its process with it; `waits` until it is cancelled; `deaf` for
-ever; `dies`, `kills` itself, is out of `memory`, or talks `nonsense`.
+`done` answers with a result, `grading` without; `fails` with neither, `ends` and its process with it; `waits` until it
+is cancelled; `deaf` for ever; `dies`, `kills` itself, is out of `memory`, or talks `nonsense`.
 """
 
 import os
@@ -62,6 +62,8 @@ def main() -> None:
                 Manifest(job, run, {"summary": Table("nowhere", 7)}, dict.fromkeys(order["journals"], 18_390), 1, {}),
             )
             report(run=run, state="done", tables={"summary": 7})
+        elif job == "grading":  # its tables are there already
+            report(run=run, state="done", tables={"attempts": len(order["journals"])})
         elif job == "fails":
             report(run=run, state="failed", why="The store is no store.")
         elif job == "ends":

@@ -27,10 +27,6 @@ def page_of(browser: Client, course: Course) -> str:
     return str(answer.content.decode())
 
 
-def test_before_the_job_has_run_the_page_says_how_to_run_it(course: Course, teacher: Client) -> None:
-    assert f"manage.py pipeline class_analytics --course {course.slug}" in page_of(teacher, course)
-
-
 def test_each_question_has_bars_and_a_table_with_the_same_numbers(course: Course, teacher: Client) -> None:
     leave_analytics(result(course), TABLES)
     page = page_of(teacher, course)

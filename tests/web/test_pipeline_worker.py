@@ -247,7 +247,7 @@ def test_a_run_that_another_process_took_in_the_same_moment_is_not_begun(
         {
             "first": lambda self: found,
             "order_by": lambda self, _: self,
-            "select_related": lambda self, _: self,
+            "select_related": lambda self, *_: self,
             "update": lambda self, **_: 0,
         },
     )()
