@@ -40,9 +40,10 @@ def freshness(request: HttpRequest, slug: str, job: str) -> HttpResponse:
     course = visit_course(visitor.of_request(request), slug, "grade").course
     if job not in run_requests.COURSE_JOBS:
         raise Http404
-    age = job_of(course, job)
-    answer = render(request, "queueviz/partials/course_job.html", age)
-    if request.GET.get("seen") not in (None, age["version"]):
+    age = fresh(course, job, Result(job, course.slug))
+    answer = render(request, "queueviz/partials/course_job.html", {"course": course, **age})
+    is_on = age["run"] is not None and age["run"]["is_on"]  # the regrade is made after Spark's result
+    if not is_on and request.GET.get("seen") not in (None, age["version"]):
         answer["HX-Refresh"] = "true"
     return answer
 

@@ -82,12 +82,23 @@ def test_a_regrade_by_the_button_lists_differences_and_publishes_nothing(
     run = executed(worker)
     assert (run.state, run.why) == (PipelineRun.State.DONE, "")
     assert run.tables == {"attempts": 1}, "the journals of the course's sandboxes were read"
+    reloads = [
+        teacher.get(f"/c/{course.slug}/runs/grading/?seen=older").get("HX-Refresh"),
+        teacher.get(f"/c/{course.slug}/runs/grading/?seen=r-0").get("HX-Refresh"),
+    ]
+    assert reloads == ["true", None]
     made = regrading.newest(course)
     assert made is not None
     assert (made.attempts, made.published_at) == (1, None)
     page = compact(teacher.get(f"/c/{course.slug}/results/").content.decode())
     assert "No difference: every grade is confirmed." in page
     assert "Publish this regrade" in page
+
+
+def test_the_page_does_not_reload_before_the_regrade_is_there(course: Course, teacher: Client) -> None:
+    leave_graded(course, {})
+    assert asked(teacher, course, "grading") == 200
+    assert "HX-Refresh" not in teacher.get(f"/c/{course.slug}/runs/grading/?seen=older")
 
 
 def test_a_student_who_began_nothing_has_no_score(course: Course, teacher: Client) -> None:
