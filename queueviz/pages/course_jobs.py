@@ -3,14 +3,14 @@
 import json
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET, require_POST
 
 from queueviz.access import policy, visitor
 from queueviz.boards.page import Context
 from queueviz.courses.course_access import visit_course
 from queueviz.courses.models import Course
-from queueviz.pages.pipeline import CHANGED, fresh
+from queueviz.pages.pipeline import CHANGED, fresh, polled
 from queueviz.pages.sandbox import refusal_beside
 from queueviz.runs import run_requests
 from queueviz.runs.tables import Result
@@ -40,12 +40,9 @@ def freshness(request: HttpRequest, slug: str, job: str) -> HttpResponse:
     course = visit_course(visitor.of_request(request), slug, "grade").course
     if job not in run_requests.COURSE_JOBS:
         raise Http404
-    age = fresh(course, job, Result(job, course.slug))
-    answer = render(request, "queueviz/partials/course_job.html", {"course": course, **age})
-    is_on = age["run"] is not None and age["run"]["is_on"]  # the regrade is made after Spark's result
-    if not is_on and request.GET.get("seen") not in (None, age["version"]):
-        answer["HX-Refresh"] = "true"
-    return answer
+    return polled(
+        request, "queueviz/partials/course_job.html", fresh(course, job, Result(job, course.slug)), course=course
+    )
 
 
 def job_of(course: Course, job: str) -> Context:

@@ -62,11 +62,7 @@ def freshness(request: HttpRequest, slug: str, job: str) -> HttpResponse:
     if job not in offers():
         raise Http404
     age = fresh(policy.ours(visit), job, Result(job, slug))
-    answer = render(request, "queueviz/partials/freshness.html", {"root": root_of(slug), "can": visit.can, **age})
-    is_on = age["run"] is not None and age["run"]["is_on"]  # a stream leaves results while it is at work
-    if not is_on and request.GET.get("seen") not in (None, age["version"]):
-        answer["HX-Refresh"] = "true"
-    return answer
+    return polled(request, "queueviz/partials/freshness.html", age, root=root_of(slug), can=visit.can)
 
 
 class PageValues(Shell):
@@ -147,6 +143,21 @@ def fresh(of: Sandbox | Course, job: str, result: Result) -> Freshness:
         "run": None if run is None else _shown_run(run),
         "worker": run_requests.is_worker_alive(),
     }
+
+
+def polled(request: HttpRequest, template: str, age: Freshness, **more: object) -> HttpResponse:
+    """Return the answer to a poll, which reloads the page once a result is there that the page does not show (`seen`).
+
+    Not before the run has ended: a stream leaves results while it is at work, and a regrade follows Spark's result.
+    Until then the next poll has the same `seen`.
+    """
+    seen = request.GET.get("seen", age["version"])
+    if age["run"] is not None and age["run"]["is_on"]:
+        age["version"] = seen
+    answer = render(request, template, {**age, **more})
+    if age["version"] != seen:
+        answer["HX-Refresh"] = "true"
+    return answer
 
 
 def _do(request: HttpRequest, slug: str) -> HttpResponse:

@@ -98,7 +98,9 @@ def test_a_regrade_by_the_button_lists_differences_and_publishes_nothing(
 def test_the_page_does_not_reload_before_the_regrade_is_there(course: Course, teacher: Client) -> None:
     leave_graded(course, {})
     assert asked(teacher, course, "grading") == 200
-    assert "HX-Refresh" not in teacher.get(f"/c/{course.slug}/runs/grading/?seen=older")
+    part = teacher.get(f"/c/{course.slug}/runs/grading/?seen=older")
+    assert "HX-Refresh" not in part
+    assert "?seen=older" in part.content.decode(), "the next poll, after the end, reloads"
 
 
 def test_a_student_who_began_nothing_has_no_score(course: Course, teacher: Client) -> None:
