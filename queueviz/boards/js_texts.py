@@ -114,7 +114,7 @@ TEXTS: CountedTexts = {
     "limit.count": _("count"),
     "limit.size": _("size"),
     "limit.span": _("span"),
-    "forecast": _("moves {n} of {m}"),
+    "forecast": _("moves {n} of {m} queues"),
     "forecast.lane": _("{n} of {m} move"),
     "heat.name": _("All queues by lag"),
     "heat.cell": _("{queue}, lag {lag}"),

@@ -77,7 +77,7 @@ def test_without_scripts_a_board_is_its_table(site: Site, browser: Browser) -> N
 def test_members_come_take_the_queues_that_were_forecast_and_stand_on_a_shelf_in_the_end(site: Site) -> None:
     site.start("orders")
     page = site.page
-    expect(page.locator("#add-forecast")).to_have_text("moves 5 of 8")
+    expect(page.locator("#add-forecast")).to_have_text("moves 5 of 8 queues")
     owners = """Object.fromEntries([...document.querySelectorAll('.q')].map((row) =>
         [row.dataset.queue, row.querySelector('.own .badge').textContent]))"""
     site.until("[...document.querySelectorAll('.own.reads')].length === 8")
