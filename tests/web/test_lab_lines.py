@@ -1,8 +1,10 @@
 """Every step of every lab is met by the buttons of its own panel alone, and each line is ticked by what was done."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.test import Client
 
 from sandbox.control.actions import ResetOffsets, parse_action
 from sandbox.labs.catalogue import LABS
@@ -12,6 +14,7 @@ from sandbox.labs.question_kinds import Answer
 from sandbox.labs.solution import Solution
 from sandbox.simulation.lab_player import LabPlayer
 from sandbox.simulation.world import World
+from tests.web.engine_calls import HTMX
 from tests.web.panel_buttons import Button, Lines, lines_of, shown
 
 QUICK = ("lag-and-throughput", "crash-and-stop", "strategies", "reset-by-time", "delay-and-half", "retention")
@@ -112,3 +115,44 @@ def test_a_dialog_of_a_line_is_opened_with_all_but_what_the_student_must_find_ou
         [button] = student.look().buttons
     assert button.opens
     assert button.fields == {"group": student.numbers["group"], "topic": student.numbers["topic"], "target": "time"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_button_posts_to_the_same_address_as_the_control_of_the_board(real_engine: Any) -> None:
+    student = Client()
+    address = student.post("/labs/failed-send/")["Location"]
+    given = {"action": "AnswerStep", "step": 1, "part": "predict", "value": 1}
+    closed = lines_of(student.get(address, headers=HTMX).content.decode())
+    assert (closed.lines, closed.buttons) == ([], []), "nothing can be done before the prediction"
+    [cut] = lines_of(student.post(address, given, headers=HTMX).content.decode()).buttons
+    assert student.post(f"/s/{address.split('/')[2]}/actions/", cut.fields, headers=HTMX).status_code == 204
+    after = lines_of(student.get(address, headers=HTMX).content.decode())
+    assert after.lines == ["done", "now"]
+
+
+def test_a_line_says_what_it_waits_for(tmp_path: Path) -> None:
+    lab = LABS["flush-and-replicate"]
+    with World(tmp_path, lab.template, seed=5, preset=lab.preset, changes=lab.changes) as world:
+        student = PanelStudent(world, lab)
+        student.do_step()
+        student.predict("none")
+        student.press_next()
+        student.press_next()
+        assert student.look().lines == ["done", "done", "later", "later"]
+        assert "Possible 12 s of sandbox time after line 2." in student.html
+        assert "First line 3." in student.html
+        student.wait(12)
+        assert student.look().lines == ["done", "done", "now", "later"]
+
+
+def test_an_act_that_is_repeated_opens_the_lines_after_it_again(tmp_path: Path) -> None:
+    lab = LABS["poison-in-order"]
+    with World(tmp_path, lab.template, seed=5, preset=lab.preset, changes=lab.changes) as world:
+        student = PanelStudent(world, lab)
+        student.predict("one")
+        student.press_next()
+        student.press_next()
+        [again, _other] = student.look().buttons
+        assert student.look().lines == ["done", "done"]
+        world.act(parse_action(again.fields))
+        assert student.look().lines == ["done", "now"]
