@@ -3,12 +3,12 @@
 import secrets
 from collections.abc import Mapping
 
-from django.utils.html import escape, format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import mark_safe
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from queueviz.refusals import SPOKEN, spoken
+from queueviz.pages.lab_lines import lines
+from queueviz.pages.lab_panel_texts import marked
 from queueviz.texts import Texts
 from sandbox.labs.catalogue import LABS
 from sandbox.queries.rows.labs import AskedRow, LabRow, MetRow, OpenStepRow, VerdictRow
@@ -50,22 +50,6 @@ def panel(lab: LabRow) -> dict[str, object]:
     }
 
 
-def marked(text: str, values: Mapping[str, object]) -> SafeString:
-    """Return `text` in the reader's language, with its values as HTML.
-
-    Names are marked, since a member may be called "left".
-    """
-    sentence = escape(gettext(text)) if text else SafeString()
-    return (
-        format_html(sentence, **{name: _marked(name, value) for name, value in values.items()}) if values else sentence
-    )
-
-
-def _marked(name: str, value: object) -> object:
-    is_name = isinstance(value, str) and name not in SPOKEN
-    return format_html("<code>{}</code>", value) if is_name else spoken(name, value)
-
-
 def _next(lab: LabRow) -> dict[str, str] | None:
     """Return the lab after this one, or None after the last."""
     all_labs = list(LABS.values())
@@ -101,6 +85,8 @@ def _open(step: OpenStepRow, numbers: Mapping[str, object], choices: Mapping[str
         "prediction": choices.get(step["prediction"], step["prediction"]),
         "chosen": bool(choices),
         "do": marked(step["do"], numbers),
+        "lines": lines(step["lines"]),
+        "acts_before": any(line["state"] != "later" for line in step["lines"]),
         "watch": marked(step["watch"], numbers),
         "hints": [marked(hint, numbers) for hint in step["hints"]],
         "verdict": _verdict(step["verdict"]),

@@ -61,7 +61,8 @@ class Met(NamedTuple):
 class Attempt:
     """Attempt at a lab.
 
-    `step` counts from 1; `verdict` is about its open phase; `mistakes`: step, seq and verdict of wrong answers.
+    `step` counts from 1, `opened` is the event with which it opened; `verdict` is about its open phase; `mistakes`:
+    step, seq and verdict of wrong answers.
     """
 
     def __init__(self, lab: Lab, seed: str, attempt: int, began: int, *, exam: bool = False) -> None:
@@ -71,6 +72,7 @@ class Attempt:
         self.began = began
         self.evidence = Evidence(lab.numbers(seed, attempt), began)
         self.step = 1
+        self.opened = began
         self.hints: dict[int, int] = {}
         self.met: list[Met] = []
         self.mistakes: list[tuple[int, int, Verdict]] = []
@@ -318,7 +320,7 @@ class Attempt:
 
     def _begin_step(self, began: int) -> None:
         self._given, self._rests_on, self._text, self._truth = None, set(), None, None
-        self.evidence.began = began
+        self.evidence.began = self.opened = began
         step = self.open_step
         if step is None:
             self.phase = "done"

@@ -3,15 +3,18 @@
 A lab that asks for a round names its members in `one`, `two` and `three`.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from sandbox.journal.events import ActionTaken
 from sandbox.labs.evidence import Evidence, Seen
 from sandbox.labs.queue_moves import Lives, Move, moves_since
+from sandbox.labs.script_acts import Acts, Until, restart, until, wait
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 COUNTED_MS = 4_000  # longer than a handler of these labs takes: redelivered messages are finished by then
+AWAY_S = 1  # in scripts
 UNREAD_MS = 5_000  # longer than any change of owner
 
 CRASHED = _(
@@ -138,3 +141,25 @@ def _unread(evidence: Evidence, lives: Lives, newest: Round, moves: list[Move]) 
                 rests_on=[stop.seq, late[0].seq],
             )
     return None
+
+
+def _has_all(evidence: Evidence) -> bool:
+    """Return True if the running members have all queues."""
+    n = evidence.numbers
+    assigned = evidence.assigned(n["group"], n["topic"]).values()
+    return sum(len(entry.event.queues) for entry in assigned) >= int(n["queues"])
+
+
+TAKEN_OVER = until(_("Wait until the other members have its queues."), _has_all)
+
+
+def renew(end: Callable[[str], Acts], *labels: str) -> Acts:
+    """Return the acts that end and restart members one after another, each once the queues have moved."""
+    return tuple(
+        (end(label), wait(AWAY_S), TAKEN_OVER, restart(label), wait(AWAY_S), _is_back(label)) for label in labels
+    )
+
+
+def _is_back(label: str) -> Until:
+    """Return the wait until the member runs and has queues."""
+    return until(_("Wait until all members have queues."), lambda evidence: Lives(evidence).is_there(label))

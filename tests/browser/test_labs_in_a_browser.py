@@ -29,7 +29,7 @@ def test_a_lab_is_started_predicted_done_seen_and_explained(site: Site) -> None:
     expect(page.locator("#lab-now")).to_be_focused()
     expect(page.locator(".lab-watch")).to_be_visible()
     assert_clean()
-    queues, now, members = map(int, re.findall(r"has (\d+)", panel.locator("#lab-now > p").first.inner_text()))
+    queues, now, members = map(int, re.findall(r"has (\d+)", panel.locator(".whole p").text_content() or ""))
     for have in range(now + 1, members + 1):
         page.get_by_role("button", name=re.compile("Add consumer")).click()
         expect(panel.locator(".said")).to_contain_text(

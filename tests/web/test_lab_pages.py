@@ -15,7 +15,7 @@ from queueviz.boards.fact_texts import FACTS
 from queueviz.links import lab_recordings
 from queueviz.models import Sandbox
 from queueviz.pages import labs
-from queueviz.pages.lab_panel import marked
+from queueviz.pages.lab_panel_texts import marked
 from queueviz.sandboxes import ownership
 from sandbox.cluster import record as records
 from sandbox.kernel.errors import EngineBusy

@@ -17,8 +17,7 @@ from sandbox.labs.evidence import Evidence, Numbers, Seen, first, last
 from sandbox.labs.evidence_measures import keys_of, records_of, sends
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
-from sandbox.labs.script import Hands
-from sandbox.labs.script_acts import Acts, act, wait
+from sandbox.labs.script_acts import Act, Acts, act, until, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
@@ -162,24 +161,24 @@ def _are_ended(evidence: Evidence) -> Verdict:
 
 
 def _prepare(handler: str) -> Acts:
-    def until_prepared(hands: Hands) -> None:
-        while len(_prepared(hands.evidence)) < hands.numbers["halves"]:
-            hands.wait(0.5)
-
     return (
         act(lambda n: ChangeActor(actor=TILL, rate_per_s=1, handler=handler)),
-        until_prepared,
+        until(_("Wait until {till} has prepared {halves}."), lambda e: len(_prepared(e)) >= e.numbers["halves"]),
         act(lambda n: ChangeActor(actor=TILL, rate_per_s=0)),
     )
 
 
 def _finish(*outcomes: Literal["commit", "rollback"]) -> Acts:
-    def finish(hands: Hands) -> None:
-        for prepared, outcome in zip(_prepared(hands.evidence, since=0), outcomes, strict=False):
-            hands.act(EndTransaction(transaction_id=prepared.event.transaction_id, outcome=outcome))
-            hands.wait(1)
+    """Return the acts that end the first transactions with these outcomes."""
+    return tuple((_end(number, outcome), wait(1)) for number, outcome in enumerate(outcomes))
 
-    return finish
+
+def _end(number: int, outcome: Literal["commit", "rollback"]) -> Act:
+    def end(evidence: Evidence) -> Action | None:
+        prepared = _prepared(evidence, since=0)[number : number + 1]
+        return EndTransaction(transaction_id=prepared[0].event.transaction_id, outcome=outcome) if prepared else None
+
+    return Act(end)
 
 
 SOLUTION = Solution(

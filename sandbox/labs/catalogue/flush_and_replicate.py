@@ -208,11 +208,7 @@ def _set(**changes: str) -> Acts:
 
 def _replicate(**changes: str) -> Acts:
     start_slave = act(lambda n: StartBroker(broker=BROKER, broker_id=SLAVE))
-    return START, start_slave, _set(flush="ASYNC_FLUSH", **changes), wait(15), SEND, wait(2), CUT, _see_loss
-
-
-def _see_loss(hands: Hands) -> None:
-    hands.see(10)
+    return START, start_slave, _set(flush="ASYNC_FLUSH", **changes), wait(15), SEND, wait(2), CUT, wait(10)
 
 
 def _answered(hands: Hands) -> float:

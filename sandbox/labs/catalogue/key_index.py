@@ -12,7 +12,7 @@ from sandbox.labs.evidence_measures import keys_of, records_of, sends, stored_by
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
-from sandbox.labs.script_acts import Acts, act, act_all, send, wait
+from sandbox.labs.script_acts import Acts, act, send, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
@@ -143,13 +143,8 @@ def _collides(evidence: Evidence) -> Verdict:
     )
 
 
-def _send(name: str) -> Acts:
-    return act(lambda n: SendMessages(topic=n["topic"], count=1, key=n[name])), wait(1)
-
-
-def _send_again(hands: Hands) -> None:
-    """Send the messages one after the other, as an application does."""
-    act_all((_send("key"),) * hands.numbers["times"], hands)
+def _send(name: str, times: str = "") -> Acts:
+    return act(lambda n: SendMessages(topic=n["topic"], count=n[times] if times else 1, key=n[name])), wait(1)
 
 
 def _walked(hands: Hands) -> dict[str, Any]:
@@ -169,7 +164,7 @@ SOLUTION = Solution(
     ),
     SolvedStep(
         predict=lambda h: 1 + h.numbers["times"],
-        do=_send_again,
+        do=_send("key", "times"),
         within_s=10,
         say=lambda h: next(str(step["physical"]) for step in _walked(h)["chain"] if step["verdict"] == "match"),
         why="previous",

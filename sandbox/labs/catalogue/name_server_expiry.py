@@ -192,15 +192,14 @@ def _is_retries(evidence: Evidence, answer: Answer) -> bool:
     return kill is not None and answer == len(_failures(evidence, kill.seq, retried=True))
 
 
-def _kill_after_a_route(hands: Hands) -> None:
-    """Kill the broker soon after the producer requested its route, so that it uses the old route for a while."""
+def _soon_after_a_route(hands: Hands) -> None:
+    """Wait until the producer has just requested its route, so that it uses the old one for a while."""
     evidence = hands.evidence
     asked_ms = max(
         entry.at_ms for entry in evidence.of(RouteLearned, since=0) if entry.event.client_id in _producers(evidence)
     )
     asked_s = (evidence.now_ms - asked_ms) / 1000 % POLL_S
     hands.wait(1 if asked_s < POLL_S - 12 else POLL_S + 2 - asked_s)
-    hands.act(KillBroker(broker=BROKER))
 
 
 START_BOTH = (
@@ -211,6 +210,7 @@ START_BOTH = (
 )
 HANG = act(lambda n: HangBroker(broker=BROKER))
 RESUME = act(lambda n: ResumeBroker(broker=BROKER))
+KILL = act(lambda n: KillBroker(broker=BROKER))
 SOLUTION = Solution(
     SolvedStep(
         before=wait(2),
@@ -220,7 +220,7 @@ SOLUTION = Solution(
         why="heard",
     ),
     SolvedStep(predict="itself", do=RESUME, within_s=60, say=answer_of(_last_to_learn), why="ask"),
-    SolvedStep(predict=0, do=_kill_after_a_route, within_s=60, say=0, why="hang"),
+    SolvedStep(predict=0, do=(_soon_after_a_route, KILL), within_s=60, say=0, why="hang"),
 )
 
 
@@ -378,7 +378,7 @@ NAME_SERVER_EXPIRY = Lab(
     solve=SOLUTION,
     wrong=(
         SOLUTION.wrong("kills first", "a dead process and a silent process are the same", CLOSED).at(
-            1, do=(START_BOTH, act(lambda n: KillBroker(broker=BROKER))), within_s=10
+            1, do=(START_BOTH, KILL), within_s=10
         ),
         SOLUTION.wrong("resumes early", "the name server detects every pause", RESUMED).at(
             1, do=(START_BOTH, HANG, wait(40), RESUME), within_s=10

@@ -7,7 +7,7 @@ from sandbox.labs.evidence import Delivery, Evidence, Numbers
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Choice, Number, choice
 from sandbox.labs.script import Hands
-from sandbox.labs.script_acts import Acts, act, act_all, wait
+from sandbox.labs.script_acts import Act, Acts, act, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep, answer_of
 from sandbox.labs.translation_marks import _
@@ -140,17 +140,22 @@ def _set(label: str, handler: str) -> Acts:
 
 
 def _mend(*, owner: bool) -> Acts:
-    """Return the script that repairs the handler of both members, the owner of the blocked queue first.
+    """Return the acts that repair the handler of both members, the owner of the blocked queue first.
 
-    Without `owner`, it repairs only the other member's.
+    Without `owner`, they repair only the other member's.
     """
+    return (_mend_one(owner=True), _mend_one(owner=False)) if owner else _mend_one(owner=False)
 
-    def mend(hands: Hands) -> None:
-        owns = _failed(hands.evidence)[-1].client_id in hands.evidence.clients(hands.numbers["one"])
-        labels = ("one", "other") if owns else ("other", "one")
-        act_all(tuple(_set(label, "good") for label in (labels if owner else labels[1:])), hands)
 
-    return mend
+def _mend_one(*, owner: bool) -> Act:
+    def mend(evidence: Evidence) -> Action | None:
+        n, failed = evidence.numbers, _failed(evidence)
+        if not failed:
+            return None
+        is_one = (failed[-1].client_id in evidence.clients(n["one"])) is owner
+        return ChangeActor(actor=n["one" if is_one else "other"], handler=n["good"])
+
+    return Act(mend)
 
 
 def _furthest_behind(hands: Hands) -> str:

@@ -7,8 +7,7 @@ from sandbox.labs.board import header
 from sandbox.labs.evidence import Evidence, Numbers, Seen, queue_of
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Number, choice
-from sandbox.labs.script import Hands
-from sandbox.labs.script_acts import Acts, act, wait
+from sandbox.labs.script_acts import Act, Acts, act, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
@@ -179,22 +178,20 @@ def _break_for(seconds: float) -> Acts:
 
 
 def _reset_to(offset_ms: int | None) -> Acts:
-    """Return the script that resets to a time `offset_ms` after the break; None resets to the earliest message."""
+    """Return the act that resets to a time `offset_ms` after the break; None resets to the earliest message."""
 
-    def reset(hands: Hands) -> None:
-        n, broken = hands.numbers, _changes(hands.evidence, BAD)[0]
-        hands.act(
-            ResetOffsets(
-                group=n["group"],
-                topic=n["topic"],
-                target="earliest" if offset_ms is None else "time",
-                value=None if offset_ms is None else broken.at_ms + offset_ms,
-                reason="wrong totals",
-                confirm=n["group"],
-            )
+    def reset(evidence: Evidence) -> Action | None:
+        n, broken = evidence.numbers, _changes(evidence, BAD)
+        return ResetOffsets(
+            group=n["group"],
+            topic=n["topic"],
+            target="earliest" if offset_ms is None else "time",
+            value=broken[0].at_ms + offset_ms if broken and offset_ms is not None else None,
+            reason="wrong totals",
+            confirm=n["group"],
         )
 
-    return reset
+    return Act(reset, asks=frozenset({"value", "reason", "confirm"}))
 
 
 SOLUTION = Solution(

@@ -1,7 +1,5 @@
 """Lab N9: restart of all members of a group with the fewest moves and duplicates."""
 
-from collections.abc import Callable
-
 from sandbox.control.actions import Action, SetStrategy, StartProducer
 from sandbox.control.actions.actors import StrategyName
 from sandbox.journal.events import ActionTaken, CrashRepeated, QueuesAssigned, QueueTaken
@@ -13,7 +11,7 @@ from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth
 from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.queue_moves import Lives, Move, given_again, moves_since, needless
 from sandbox.labs.script import Hands
-from sandbox.labs.script_acts import Acts, act, crash, restart, stop, wait
+from sandbox.labs.script_acts import Act, act, crash, one_of, restart, stop, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
@@ -21,9 +19,10 @@ from sandbox.labs.truths import count_of
 from sandbox.labs.verdict import Verdict
 
 RING: StrategyName = "CONSISTENT_HASH"
+OFFERED: tuple[StrategyName, ...] = ("AVG", "AVG_BY_CIRCLE", RING)
 MEMBERS = ("left", "middle", "right")  # in the order in which clients sort their ids: an address outlives a restart
 DIVIDED_WITHIN_S = 21  # members rebalance every 20 s, and when the broker notifies them
-AWAY_S, LOOK_S = 1, 3  # in scripts
+LOOK_S = 3  # in scripts
 
 
 def _draw(chance: Chance) -> dict[str, object]:
@@ -167,13 +166,11 @@ def _of_crashes(evidence: Evidence) -> int:
     return sum(entry.event.count for entry in evidence.of(CrashRepeated, since=0, group=evidence.numbers["group"]))
 
 
-def _renew(end: Callable[[str], Acts], *labels: str) -> Acts:
-    """Return the script that ends and restarts members one after another, each after `AWAY_S`."""
-    return tuple((end(label), wait(AWAY_S), restart(label), wait(AWAY_S)) for label in labels)
-
-
-def _set(strategy: StrategyName) -> Acts:
+def _set(strategy: StrategyName) -> Act:
     return act(lambda n: SetStrategy(group=n["group"], strategy=strategy))
+
+
+CHOOSE_RING = one_of(*map(_set, OFFERED), right=OFFERED.index(RING))
 
 
 def _set_lists(hands: Hands) -> None:
@@ -191,17 +188,17 @@ def _times_in_journal(hands: Hands) -> int:
 
 SOLUTION = Solution(
     SolvedStep(
-        before=wait(AWAY_S),
+        before=wait(restarts.AWAY_S),
         predict=10,
-        do=_renew(crash, *MEMBERS),
+        do=restarts.renew(crash, *MEMBERS),
         within_s=30,
         say=lambda h: header(h, "delivered_again"),
         why="open",
     ),
-    SolvedStep(predict=2, do=_renew(stop, *MEMBERS), within_s=30, say=_times_in_journal, why="work"),
+    SolvedStep(predict=2, do=restarts.renew(stop, *MEMBERS), within_s=30, say=_times_in_journal, why="work"),
     SolvedStep(
         predict=24,
-        do=(_set(RING), wait(DIVIDED_WITHIN_S), _renew(stop, *MEMBERS)),
+        do=(CHOOSE_RING, wait(DIVIDED_WITHIN_S), restarts.renew(stop, *MEMBERS)),
         within_s=30,
         say=_times_in_journal,
         why="handler",
@@ -366,7 +363,7 @@ ROLLING_RESTART = Lab(
     solve=SOLUTION,
     wrong=(
         SOLUTION.wrong("stops first", "a stop is a crash", CLEAN).at(
-            1, before=(), predict=0, do=_renew(stop, "left"), within_s=0
+            1, before=(), predict=0, do=restarts.renew(stop, "left"), within_s=0
         ),
         SOLUTION.wrong("counts crashes", "only a crash repeats messages", CRASHES).at(
             1, say=lambda h: _of_crashes(h.evidence)
@@ -375,23 +372,23 @@ ROLLING_RESTART = Lab(
             2, do=crash("left"), within_s=LOOK_S
         ),
         SOLUTION.wrong("stops two", "two at a time is faster", restarts.TOGETHER).at(
-            2, do=(stop("left"), wait(AWAY_S), stop("middle")), within_s=LOOK_S
+            2, do=(stop("left"), wait(restarts.AWAY_S), stop("middle")), within_s=LOOK_S
         ),
         SOLUTION.wrong("stops all", "all at once moves the fewest queues", restarts.ALL).at(
             2, do=stop(*MEMBERS), within_s=LOOK_S
         ),
         SOLUTION.wrong("hurries", "every running process has queues", restarts.HURRY).at(
-            2, do=(stop("left"), wait(AWAY_S), restart("left"), stop("middle")), within_s=LOOK_S
+            2, do=(stop("left"), wait(restarts.AWAY_S), restart("left"), stop("middle")), within_s=LOOK_S
         ),
         SOLUTION.wrong("says twice", "a queue moves only with its own member", TWICE).at(2, say=2),
         SOLUTION.wrong("keeps AVG", "clean stops alone minimize moves", NEEDLESS).at(
-            3, do=_renew(stop, "left"), within_s=0
+            3, do=restarts.renew(stop, "left"), within_s=0
         ),
         SOLUTION.wrong("sets lists", "a fixed list moves nothing", restarts.UNREAD).at(
             3, do=(_set_lists, wait(DIVIDED_WITHIN_S), stop("left"), wait(6), restart("left")), within_s=LOOK_S
         ),
         SOLUTION.wrong("sets meanwhile", "a strategy takes effect at once", MEANWHILE).at(
-            3, do=(_set(RING), _renew(stop, "left")), within_s=0
+            3, do=(_set(RING), restarts.renew(stop, "left")), within_s=0
         ),
     ),
 )

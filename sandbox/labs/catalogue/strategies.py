@@ -10,13 +10,14 @@ from sandbox.labs.evidence_measures import assignments
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
 from sandbox.labs.question_kinds import Choice, Number, choice
 from sandbox.labs.script import Hands
-from sandbox.labs.script_acts import Acts, act, wait
+from sandbox.labs.script_acts import Act, act, one_of, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
 RING: StrategyName = "CONSISTENT_HASH"
+OFFERED: tuple[StrategyName, ...] = ("AVG", "AVG_BY_CIRCLE", RING)
 DIVIDED_WITHIN_S = 25  # members rebalance every 20 s, and when the broker notifies them
 
 
@@ -138,8 +139,11 @@ def _by_ring(evidence: Evidence) -> Verdict:
 ADD = act(lambda n: StartConsumer(group=n["group"]))
 
 
-def _set(strategy: StrategyName) -> Acts:
+def _set(strategy: StrategyName) -> Act:
     return act(lambda n: SetStrategy(group=n["group"], strategy=strategy))
+
+
+CHOOSE_RING = one_of(*map(_set, OFFERED), right=OFFERED.index(RING))
 
 
 def _moved_on_the_board(hands: Hands) -> int:
@@ -152,7 +156,7 @@ def _moved_on_the_board(hands: Hands) -> int:
 
 SOLUTION = Solution(
     SolvedStep(before=wait(DIVIDED_WITHIN_S), predict=6, do=ADD, say=_moved_on_the_board, why="shifted"),
-    SolvedStep(predict=RING, do=(_set(RING), wait(DIVIDED_WITHIN_S), ADD), say=_moved_on_the_board, why="uneven"),
+    SolvedStep(predict=RING, do=(CHOOSE_RING, wait(DIVIDED_WITHIN_S), ADD), say=_moved_on_the_board, why="uneven"),
 )
 
 

@@ -45,6 +45,26 @@ class StepRow(TypedDict):
     met: MetRow | None
 
 
+class ActionRow(TypedDict):
+    """An action of a line, filled in.  `asks`: fields that the student must find out."""
+
+    action: str
+    fields: dict[str, object]
+    asks: list[str]
+
+
+class LineRow(TypedDict):
+    """One act of the open step.  `state`: done, now, later.  `actions`: more than one if the student chooses.
+
+    `reason`: the text of why it is not possible yet, with its values.
+    """
+
+    state: str
+    actions: list[ActionRow]
+    reason: str
+    values: dict[str, object]
+
+
 class OpenStepRow(TypedDict):
     """The open step.
 
@@ -54,6 +74,7 @@ class OpenStepRow(TypedDict):
     step: int
     phase: str
     do: str
+    lines: list[LineRow]
     watch: str
     mark: str
     rate: float

@@ -12,12 +12,14 @@ from sandbox.cluster.teacher_hold import TeacherHold
 from sandbox.labs.attempt import Attempt, Met
 from sandbox.labs.lab import NAMES, Question, shown
 from sandbox.labs.question_kinds import Choice, Number, Order
+from sandbox.labs.step_lines import lines_of, states_of
 from sandbox.labs.verdict import Verdict
 from sandbox.queries.rows.labs import (
     AskedRow,
     HoldRow,
     LabRow,
     LabView,
+    LineRow,
     MetRow,
     OpenStepRow,
     StepRow,
@@ -133,6 +135,7 @@ def _open(attempt: Attempt, now_ms: int) -> OpenStepRow | None:
         "step": number,
         "phase": attempt.phase,
         "do": step.do,
+        "lines": _lines(attempt, now_ms),
         "watch": step.watch,
         "mark": step.mark.format(**attempt.evidence.numbers),
         "rate": step.rate,
@@ -144,6 +147,23 @@ def _open(attempt: Attempt, now_ms: int) -> OpenStepRow | None:
         "hints_left": 0 if attempt.exam else len(step.hints) - taken,
         "verdict": _verdict(attempt.verdict_at(now_ms)),
     }
+
+
+def _lines(attempt: Attempt, now_ms: int) -> list[LineRow]:
+    lines, evidence = lines_of(attempt.lab, attempt.step), attempt.evidence
+    with evidence.at(max(now_ms, evidence.now_ms)):
+        return [
+            {
+                "state": line.state,
+                "actions": [
+                    {"action": option.action, "fields": option.fields, "asks": sorted(option.asks)}
+                    for option in line.options
+                ],
+                "reason": line.reason,
+                "values": _named([line.reason], line.values),
+            }
+            for line in states_of(lines, evidence, attempt.opened, attempt.phase)
+        ]
 
 
 def _asked(question: Question | None) -> AskedRow | None:

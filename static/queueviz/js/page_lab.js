@@ -1,6 +1,6 @@
 /* The Board with the panel of a lab: channel `lab/…` says when the panel is to be fetched again. */
 import { unanswered } from "./ask.js";
-import { $, around, hide, text } from "./dom.js";
+import { $, $$, around, hide, text } from "./dom.js";
 import { KeptAnswer } from "./kept_answer.js";
 import { needed } from "./later.js";
 import { page, queueName, who } from "./page_board.js";
@@ -18,7 +18,7 @@ page.live.follow(`lab/${encodeURIComponent(page.config.slug)}`, {
   changed(channel) {
     page.live.painted(channel);
     hold(channel.data.hold);
-    const { lab } = channel.data, now = [lab?.attempt, lab?.open?.step, lab?.open?.phase, lab?.open?.hints.length, lab?.receipts.length].join();
+    const { lab } = channel.data, now = [lab?.attempt, lab?.open?.step, lab?.open?.phase, lab?.open?.hints.length, lab?.receipts.length, lab?.open?.lines.map(({ state }) => state)].join();
     clearTimeout(later);
     later = setTimeout(fetchAgain, now === shown ? Math.max(0, fetched + EVERY_MS - performance.now()) : 0);
     shown = now;
@@ -48,6 +48,16 @@ setInterval(() => {
 panel.addEventListener("click", ({ target }) => {
   const button = around(target, "[data-pace]:not([aria-disabled=true])");
   if (button) page.actions.act({ action: "SetRate", rate: button.dataset.pace }, button);
+  if (around(target, "[data-show]")) bring(markedNow());
+});
+
+/* A line's button sends what its form has, as the Board's own control does; then what it changes comes into view. */
+panel.addEventListener("submit", (event) => {
+  const form = around(event.target, "form[data-line]");
+  if (!form) return;
+  event.preventDefault();
+  page.actions.act(Object.fromEntries([...new FormData(form)].filter(([name]) => name !== "csrfmiddlewaretoken")), $("button", form));
+  bring(markedNow());
 });
 
 /* Time runs while a step waits for what happens, and before the first answer. In between it stands: what is to be read
@@ -93,7 +103,8 @@ const fetches = (requestConfig) => requestConfig.path.endsWith("/progress/"); //
 let refusal = null; // said to the reader's own answer: it stays until the next one
 let begun = false; // an answer that is not sent yet: what else happens does not take it away
 panel.addEventListener("input", () => (begun = true));
-panel.addEventListener("htmx:beforeSwap", ({ detail }) => {
+panel.addEventListener("htmx:beforeSwap", ({ target, detail }) => {
+  if (around(target, ".answer")) return; // a refusal of an action
   refusal = fetches(detail.requestConfig) ? $(".refusal", panel) : null;
   if (!isPanel(detail.serverResponse)) { // the sandbox is asleep, or about to wake
     detail.shouldSwap = false;
@@ -140,12 +151,24 @@ async function offer() {
   if ($("[data-events]", panel)) (await needed(() => import("./lab_events.js"), () => unanswered(panel))).offerEvents(panel, { api: page.config.api, who, queue: queueName });
 }
 
+function markedNow() {
+  return markedBy($(".steps", panel).dataset.mark);
+}
+
+/** What is to be watched is lit, with the sealed prediction beside it. */
 function watch() {
-  const marked = markedBy($(".steps", panel).dataset.mark);
-  for (const old of document.querySelectorAll(".lab-watch")) if (old !== marked) old.classList.remove("lab-watch");
-  if (!marked || marked.classList.contains("lab-watch")) return;
+  const marked = markedNow(), { predicted } = $(".steps", panel).dataset;
+  for (const old of $$(".lab-watch")) if (old !== marked) old.classList.remove("lab-watch"), delete old.dataset.predicted;
+  if (!marked) return;
+  if (predicted) marked.dataset.predicted = predicted;
+  else delete marked.dataset.predicted;
+  if (marked.classList.contains("lab-watch")) return;
   marked.classList.add("lab-watch");
-  if (!marked.contains(document.activeElement)) marked.scrollIntoView({ block: "nearest", inline: "nearest" });
+  if (!marked.contains(document.activeElement)) bring(marked);
+}
+
+function bring(marked) {
+  marked?.scrollIntoView({ block: "nearest", inline: "nearest" });
 }
 
 function markedBy(mark) {
