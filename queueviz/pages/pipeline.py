@@ -151,11 +151,11 @@ def polled(request: HttpRequest, template: str, age: Freshness, **more: object) 
     Not before the run has ended: a stream leaves results while it is at work, and a regrade follows Spark's result.
     Until then the next poll has the same `seen`.
     """
-    seen = request.GET.get("seen", age["version"])
+    on_page = request.GET.get("seen", age["version"])
     if age["run"] is not None and age["run"]["is_on"]:
-        age["version"] = seen
+        age["version"] = on_page
     answer = render(request, template, {**age, **more})
-    if age["version"] != seen:
+    if age["version"] != on_page:
         answer["HX-Refresh"] = "true"
     return answer
 
