@@ -1,4 +1,4 @@
-/* The list of labs: theme and keys. */
+/* Pages outside a sandbox that have no script of their own: theme and keys. */
 import { setUpKeys } from "./keys.js";
 import { setUpTheme } from "./theme.js";
 
