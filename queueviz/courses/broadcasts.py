@@ -14,7 +14,7 @@ from sandbox.control.interventions import KINDS, Done, Intervention, Kind
 from sandbox.control.rights import Actor
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
-LEAD_S = 0.5  # of "now": all engines have it before its moment
+LEAD_S = 0.25  # of "now": all engines have it before its moment
 SOONEST_S, LATEST_S = 0, 30
 PATIENCE_S = 10.0
 BROADCASTS = Rate(1, 12, what="broadcasts")
