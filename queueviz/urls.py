@@ -70,6 +70,7 @@ urlpatterns = [
     path("c/<slug:slug>/labs/<slug:lab>/", courses.lab, name="course-lab"),
     path("c/<slug:slug>/pace/", polls.pace, name="course-pace"),
     path("c/<slug:slug>/poll/", polls.poll, name="course-poll"),
+    path("c/<slug:slug>/poll/band/", polls.band, name="course-poll-band"),
     path("c/<slug:slug>/poll/ask/", polls.ask, name="course-poll-ask"),
     path("c/<slug:slug>/poll/<int:number>/step/", polls.step, name="course-poll-step"),
     path("c/<slug:slug>/poll/<int:number>/vote/", polls.vote, name="course-poll-vote"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NotRequired, TypedDict
+from typing import NotRequired, TypedDict, cast
 
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -224,6 +224,12 @@ def texts(more: Mapping[str, Text | Counted] | None = None) -> PageTexts:
 def words(some: Mapping[str, Text | Counted]) -> dict[str, str | list[str]]:
     """Return the given texts in the reader's language, as JSON carries them, to be added to a page's `texts`."""
     return {key: forms(text) for key, text in some.items()}
+
+
+def with_texts(page_texts: object, more: Mapping[str, Text | Counted]) -> PageTexts:
+    """Return a page's texts, as `texts` made them, with more of them."""
+    known = cast(PageTexts, page_texts)
+    return {**known, "texts": {**known["texts"], **words(more)}}
 
 
 def _fact(name: str, fact: FactText) -> ShownFact:

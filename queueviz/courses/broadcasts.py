@@ -14,7 +14,7 @@ from sandbox.control.interventions import KINDS, Done, Intervention, Kind
 from sandbox.control.rights import Actor
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
-LEAD_S = 0.5  # of "now": all engines have it before its moment
+LEAD_S = 0.25  # of "now": all engines have it before its moment
 SOONEST_S, LATEST_S = 0, 30
 PATIENCE_S = 10.0
 BROADCASTS = Rate(1, 12, what="broadcasts")
@@ -31,7 +31,7 @@ class Outcome(NamedTuple):
     """The outcome of a broadcast.
 
     `off_ms`: the largest deviation of a sandbox's clock from its planned millisecond.  `late_ms`: the p99 delay in
-    real time.
+    real time.  `again`: sealed predictions that were opened again.
     """
 
     kind: str
@@ -41,6 +41,7 @@ class Outcome(NamedTuple):
     refused: list[Refused]
     off_ms: int
     late_ms: float
+    again: int
 
     def row(self) -> dict[str, object]:
         return {**self._asdict(), "refused": [refusal._asdict() for refusal in self.refused]}
@@ -91,7 +92,8 @@ def broadcast(visitor: Visitor, course: Course, kind: Kind, students: list[Stude
         )
     BROADCASTS.demand(f"course {course.pk}")
     by = Actor("instructor", visitor.user.get_username())
-    what = Intervention(kind, round((time.time() + max(in_s, LEAD_S)) * 1000))
+    to_all = len(students) == course.enrolments.filter(removed_at__isnull=True).count()
+    what = Intervention(kind, round((time.time() + max(in_s, LEAD_S)) * 1000), to_all=to_all)
     port = engine.port()
     asked = [(student, port.intervene(student.slug, what, by)) for student in students if student.slug is not None]
     done: list[Done] = []
@@ -117,6 +119,7 @@ def broadcast(visitor: Visitor, course: Course, kind: Kind, students: list[Stude
         refused,
         max((abs(result.at_ms - result.planned_ms) for result in done), default=0),
         late[math.ceil(len(late) * 0.99) - 1] if late else 0.0,
+        sum(result.again for result in done),
     )
 
 

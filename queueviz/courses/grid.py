@@ -10,6 +10,7 @@ from queueviz.courses.models import Course, Submission
 from queueviz.courses.outliers import Difference, differences
 from queueviz.slugs import root_of
 from sandbox.queries.rows.findings import FindingMark
+from sandbox.queries.rows.labs import EffectRow
 from sandbox.queries.rows.tile import TileRow
 
 IDLE_AFTER_S = 120.0
@@ -21,7 +22,7 @@ class Student(NamedTuple):
     """A student's data from the database.
 
     `slug`: the sandbox of the newest submission; None: no lab is begun.  `asks_since`: when the hand was raised;
-    `seen_at`: when the student's page was last open.
+    `seen_at`: when the student's lab was last open; None: it was not yet.
     """
 
     number: int
@@ -31,12 +32,14 @@ class Student(NamedTuple):
     asks_since: datetime | None
     question: str
     seen_at: datetime | None
+    joined_at: datetime
 
 
 class GridRow(TypedDict):
     """A tile of the grid.  `state`: working, idle, stuck, asking, done, cut, waiting (no lab is begun).
 
-    `since_ms`: by the server's clock; None if unknown.  `shown`: True if `strips` are current.
+    `since_ms`: by the server's clock; None if unknown.  `shown`: True if `strips` are current.  `phase`: of the open
+    step; None if unknown.  `effect`: the teacher's newest intervention there.
     """
 
     name: str
@@ -47,6 +50,8 @@ class GridRow(TypedDict):
     lab: str | None
     step: int
     steps: int
+    phase: str | None
+    sealed: bool
     question: str
     strips: list[str]
     shown: bool
@@ -54,6 +59,7 @@ class GridRow(TypedDict):
     topic: str | None
     frozen: bool
     acts: str | None
+    effect: EffectRow | None
     differs: Difference | None
     finding: FindingMark | None
 
@@ -72,7 +78,16 @@ def students_of(course: Course) -> list[Student]:
         work = newest.get(row.pk)
         slug = work.sandbox.slug if work is not None and work.sandbox is not None else None
         students.append(
-            Student(row.pk, row.pseudonym, slug, done.get(row.pk, 0), row.asks_since, row.question, row.seen_at)
+            Student(
+                row.pk,
+                row.pseudonym,
+                slug,
+                done.get(row.pk, 0),
+                row.asks_since,
+                row.question,
+                row.seen_at,
+                row.joined_at,
+            )
         )
     return students
 
@@ -126,6 +141,8 @@ class Grid:
             "lab": tile["lab"] if tile else None,
             "step": tile["step"] if tile else 0,
             "steps": tile["steps"] if tile else 0,
+            "phase": tile["phase"] if tile else None,
+            "sealed": bool(tile and shown and tile["sealed"]),
             "question": student.question if state == "asking" else "",
             "strips": tile["strips"] if tile else [],
             "shown": shown,
@@ -133,6 +150,7 @@ class Grid:
             "topic": tile["topic"] if tile else None,
             "frozen": bool(tile and tile["frozen"]),
             "acts": tile["acts"] if tile else None,
+            "effect": tile["effect"] if tile and shown else None,
             "differs": differs,
             "finding": tile.get("finding") if tile and shown else None,
         }
@@ -140,17 +158,20 @@ class Grid:
     def _state(self, student: Student, tile: TileRow | None, now: datetime) -> tuple[str, datetime | None]:
         """Return the student's state, and since when.
 
-        The first state that holds counts: a question comes before all others, a cut connection before idle.
+        The first state that holds counts: a question comes before all others, a cut connection before idle.  A lab that
+        is not begun has no connection that could be cut.
         """
         slug = student.slug
         if student.asks_since is not None:
             return "asking", student.asks_since
         if student.done >= self._labs > 0:
             return "done", None
-        if student.seen_at is None or (now - student.seen_at).total_seconds() > CUT_AFTER_S:
+        if slug is None:
+            return "waiting", student.joined_at
+        if student.seen_at is not None and (now - student.seen_at).total_seconds() > CUT_AFTER_S:
             return "cut", student.seen_at
-        if slug is None or tile is None:
-            return "waiting", None
+        if tile is None:
+            return "working", None
         if slug in self._failing:
             return "stuck", self._failing[slug][1]
         acted_at = self._acted[slug][1]

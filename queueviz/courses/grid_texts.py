@@ -1,7 +1,9 @@
 """Texts of the live grid, for the first paint and for the browser."""
 
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
+from queueviz.boards.counted import Counted, CountedTexts
 from queueviz.texts import Texts
 
 STATES: Texts = {
@@ -11,7 +13,7 @@ STATES: Texts = {
     "working": _("working"),
     "done": _("done"),
     "cut": _("disconnected"),
-    "waiting": _("not started"),
+    "waiting": _("not begun"),
 }
 """In the order of need: who is stuck is seen first."""
 
@@ -34,28 +36,79 @@ DONE: Texts = {
     "give_back": _("Return control"),
 }
 
+EFFECTS: Texts = {
+    "crash_member": _("{what} crashed."),
+    "slow_message": _("{what}: the next message is slow."),
+    "hang_broker": _("{what} hangs."),
+    "power_cut": _("{what} has no power."),
+    "stop_name_server": _("{what} stopped."),
+    "burst": _("{what} received a burst."),
+    "freeze": _("Time stopped."),
+    "release": _("Time runs again."),
+    "heal": _("Healed."),
+    "take_over": _("Control taken."),
+    "give_back": _("Control returned."),
+}
+"""What a broadcast did in one sandbox, for its tile."""
+
 HELD: Texts = {
     "hold.frozen": _("Your teacher stopped time for all students. Time resumes for all of you together."),
     "hold.acts": _("Your teacher controls this sandbox. You can read and answer."),
     "hold.coming": _("From your teacher in {s} s: {what}"),
     **{f"hold.{kind}": word for kind, word in DONE.items()},
+    "hold.did.crash_member": _("Your teacher crashed {what} {where}."),
+    "hold.did.slow_message": _("Your teacher made the next message of {what} slow {where}."),
+    "hold.did.hang_broker": _("Your teacher hung {what} {where}."),
+    "hold.did.power_cut": _("Your teacher cut the power of {what} {where}."),
+    "hold.did.stop_name_server": _("Your teacher stopped {what} {where}."),
+    "hold.did.burst": _("Your teacher sent a burst of messages to {what} {where}."),
+    "hold.did.release": _("Your teacher started time again {where}."),
+    "hold.did.heal": _("Your teacher healed all faults {where}."),
+    "hold.did.give_back": _("Your teacher returned control to you."),
+    "hold.all": _("in every sandbox"),
+    "hold.one": _("in your sandbox"),
+    "hold.again": _("Your prediction does not count: give it once more."),
+    "hold.ago": _("{age} ago"),
+    "poll.voted": _("{n} of {of} voted"),
 }
 """What a student is shown of it."""
 
-WORDS: Texts = {
+WORDS: CountedTexts = {
     **{f"grid.{state}": word for state, word in STATES.items()},
     "grid.since": _("{state} {age}"),
     "grid.sort": _("Sort now, moves {n}"),
     "grid.sorted": _("Sorted: {n} moved."),
-    "grid.students": _("{n} students"),
     "grid.step": _("lab {lab}, step {step} of {steps}"),
     "grid.strips": _("{n} queues, {lag} messages behind"),
     "grid.lower": _("Lower"),
     "grid.hand": _("{name} asks"),
     **{f"grid.did.{kind}": word for kind, word in DONE.items()},
-    "grid.preview": _("{n} sandboxes"),
-    "grid.preview_asleep": _("{n} sandboxes, {asleep} asleep skipped"),
-    "grid.sent": _("{what}: {done} sandboxes, at most {late} ms late"),
+    "grid.phase.predict": _("Reads the question."),
+    "grid.phase.sealed": _("Prediction sealed."),
+    "grid.phase.do": _("Does the task."),
+    "grid.phase.say": _("Reports the observation."),
+    "grid.phase.why": _("Explains why."),
+    "grid.joined": _("Joined, reads the course page."),
+    "grid.reaches": Counted(lambda n: ngettext("Reaches {n} sandbox.", "Reaches {n} sandboxes.", n)),
+    "grid.reaches_none": _("No sandbox is awake"),
+    "grid.asleep": Counted(lambda n: ngettext("{n} is asleep and skipped.", "{n} are asleep and skipped.", n)),
+    "grid.sealed": Counted(
+        lambda n: ngettext(
+            "A fault opens {n} sealed prediction again.", "A fault opens {n} sealed predictions again.", n
+        )
+    ),
+    "grid.send": Counted(lambda n: ngettext("{what}: {n} sandbox", "{what}: {n} sandboxes", n)),
+    "grid.again": Counted(
+        lambda n: ngettext("{n} sealed prediction is open again", "{n} sealed predictions are open again", n)
+    ),
+    "grid.effect.again": _("{did} The prediction is open again."),
+    "grid.effect.refused": _("Broadcast not done: {why}"),
+    **{f"grid.effect.{kind}": word for kind, word in EFFECTS.items()},
+    "grid.sent": Counted(
+        lambda n: ngettext(
+            "{what}: {n} sandbox, at most {late} ms late", "{what}: {n} sandboxes, at most {late} ms late", n
+        )
+    ),
     "grid.skipped": _("{n} asleep skipped"),
     "grid.refused": _("not done in {n}: {why}"),
     "grid.in": _("In {s} s"),

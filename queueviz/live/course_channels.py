@@ -54,7 +54,7 @@ class Kind(NamedTuple):
 
 KINDS = {
     "grid": Kind("grade", 0.5, 2.0, LiveGrid),
-    "class": Kind("see", 1.0, 10.0, Classroom),
+    "class": Kind("see", 0.5, 10.0, Classroom),
 }
 
 

@@ -2,6 +2,7 @@
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from queueviz import refusals
@@ -11,6 +12,7 @@ from queueviz.courses import broadcasts, pacing
 from queueviz.courses.course_access import visit_course
 from queueviz.courses.grid import Grid, students_of
 from queueviz.courses.grid_texts import BROADCASTS, WORDS
+from queueviz.courses.join_picture import join_picture
 from queueviz.pages.projector import is_projector
 from sandbox.kernel.errors import ActionRefused
 
@@ -23,12 +25,15 @@ def live(request: HttpRequest, slug: str) -> HttpResponse:
     visit = visit_course(visitor.of_request(request), slug, "grade")
     rows = Grid(len(visit.course.labs)).rows(students_of(visit.course), {})
     name = f"grid/{slug}"
+    join = request.build_absolute_uri(reverse("join"))
     return render(
         request,
         "queueviz/pages/course_live.html",
         {
             "course": visit.course,
             "rows": rows,
+            "join_address": join.partition("://")[2].rstrip("/"),
+            "picture": join_picture(f"{join}?code={visit.course.code}") if visit.course.code else None,
             "texts": texts(WORDS),
             "broadcasts": BROADCASTS.items(),
             "projector": is_projector(request),

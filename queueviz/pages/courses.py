@@ -7,7 +7,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.dateparse import parse_datetime
-from django.utils.timezone import is_naive, make_aware
+from django.utils.formats import date_format
+from django.utils.timezone import is_naive, localdate, make_aware
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -19,21 +20,28 @@ from queueviz.courses.models import TIME_FACTORS, Course, Enrolment, Submission
 from queueviz.lti import scores
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS
-from sandbox.labs.catalogue.packs import PACKS
+from sandbox.labs.catalogue.packs import PACKS, pack_of
 
 ROSTER_BYTES = 64 * 1024
 
 
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """Show the form for a new course.  POST creates it, for a visitor with an account."""
+    """Show the form for a new course.  POST creates it, for a visitor with an account.
+
+    `pack`: all labs of this pack; without it, `labs`.
+    """
     requester = visitor.of_request(request)
     if request.method == "POST":
-        course = teaching.create(requester, request.POST.get("title", ""), request.POST.getlist("labs"))
-        return redirect("course", course.slug)
+        pack = pack_of(request.POST.get("pack", ""))
+        labs = request.POST.getlist("labs") if pack is None else [lab.slug for lab in pack.labs]
+        course = teaching.create(requester, request.POST.get("title", ""), labs)
+        return redirect("course-live", course.slug)
     if not requester.is_signed_in:
         return redirect(f"{reverse('login')}?next={request.path}")
-    return render(request, "queueviz/pages/course_new.html", {"packs": _packs(), "mine": courses_of(requester)})
+    suggested = gettext("RocketMQ, {day}").format(day=date_format(localdate(), "MONTH_DAY_FORMAT"))
+    context = {"packs": _packs(), "mine": courses_of(requester), "suggested": suggested}
+    return render(request, "queueviz/pages/course_new.html", context)
 
 
 @require_GET
@@ -61,6 +69,7 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
     if lab not in LABS:
         raise Http404
     submission = submissions.begin(requester, visit.enrolment, LABS[lab])
+    presence.note(requester)
     assert submission.sandbox is not None
     return redirect("lab", submission.sandbox.slug, lab)
 
@@ -200,7 +209,15 @@ def _students(course: Course) -> list[Enrolment]:
 
 
 def _packs() -> list[dict[str, object]]:
-    return [{"title": gettext(pack.title), "labs": [(lab, gettext(lab.title)) for lab in pack.labs]} for pack in PACKS]
+    return [
+        {
+            "slug": pack.slug,
+            "title": gettext(pack.title),
+            "labs": [(lab, gettext(lab.title)) for lab in pack.labs],
+            "minutes": sum(lab.minutes for lab in pack.labs),
+        }
+        for pack in PACKS
+    ]
 
 
 def _whole(text: str) -> int:

@@ -15,11 +15,10 @@ from queueviz.boards import BOARDS
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import Context
 from queueviz.boards.player_texts import PLAYER_WORDS
-from queueviz.courses import pacing, polling, presence, submissions
-from queueviz.courses.grid_texts import HELD
+from queueviz.courses import pacing, presence, submissions
 from queueviz.courses.models import Course
 from queueviz.links import byte_ranges, lab_recordings
-from queueviz.pages import errors, page_snapshot
+from queueviz.pages import class_bands, errors, page_snapshot
 from queueviz.pages.lab_panel import panel
 from queueviz.pages.sandbox import shell
 from queueviz.pages.share import RECORDING
@@ -258,8 +257,7 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
     numbers = row["numbers"]
     query = {name: str(numbers[name]) for name in BESIDE if name in numbers} | request.GET.dict()
     context |= page_snapshot.of_page(BOARDS["board"], slug, values["snapshot"], query)
-    if "course" in context:
-        context["texts"] = texts(HELD)
+    context |= class_bands.bands(requester, visit, context)
     return render(request, "queueviz/boards/lab.html", context, status=status)
 
 
@@ -301,16 +299,10 @@ def _panel(requester: visitor.Visitor, visit: policy.Visit, row: LabRow) -> Cont
 
 
 def _paced(course: Course, row: LabRow) -> Context:
-    """Return the pace of the course for the panel.
-
-    `teacher_opens`: the student's current step, if it is not open yet.  `class_poll`: the course's newest poll.
-    """
+    """Return the pace of the course for the panel.  `teacher_opens`: the student's step, if it is not open yet."""
     opened = row["open"]
     closed = opened is not None and pacing.is_closed(course, row["lab"], opened["step"])
-    return {
-        "teacher_opens": opened["step"] if opened is not None and closed else None,
-        "class_poll": polling.newest(course),
-    }
+    return {"teacher_opens": opened["step"] if opened is not None and closed else None}
 
 
 def _note_score(request: HttpRequest, row: LabRow) -> None:

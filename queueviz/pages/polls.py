@@ -5,7 +5,7 @@ The teacher also sets the pace of the labs here.
 
 from http import HTTPStatus
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
@@ -17,11 +17,13 @@ from queueviz.boards.js_texts import texts
 from queueviz.courses import pacing, poll_drafts, polling
 from queueviz.courses.course_access import CourseVisit, visit_course
 from queueviz.courses.polls import MOST_ANSWERS, QUESTION_CHARS, SENTENCE_CHARS, VALUE_CHARS, Poll
+from queueviz.pages import class_bands
 from queueviz.pages.projector import is_projector
 from queueviz.texts import Texts
 from queueviz.whole_numbers import whole
 from sandbox.kernel.errors import ActionRefused
 
+BAND = "class-poll"  # id of the band above a sandbox
 WORDS: Texts = {
     "poll.voted": _("{n} of {of} voted"),
     "poll.not_sent": _("Your answer was not sent. Press the button again."),
@@ -77,8 +79,9 @@ def step(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 
 @require_POST
 def vote(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Store the student's `answer`, counted from 0, in this `round`."""
+    """Store the student's `answer`, counted from 0, in this `round`.  The band above a sandbox gets itself back."""
     visit = visit_course(visitor.of_request(request), slug, "see")
+    is_band = request.headers.get("HX-Target") == BAND
     try:
         if visit.enrolment is None:
             raise ActionRefused(
@@ -87,8 +90,17 @@ def vote(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         round_, answer = whole(request.POST.get("round", ""), digits=1), whole(request.POST.get("answer", ""), digits=2)
         polling.vote(visit.enrolment, number, -1 if round_ is None else round_, -1 if answer is None else answer)
     except ActionRefused as error:
-        return _page(request, visit, error)
-    return redirect(_here(request, slug))
+        return _band(request, visit, error) if is_band else _page(request, visit, error)
+    return _band(request, visit) if is_band else redirect(_here(request, slug))
+
+
+@require_GET
+def band(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the newest poll as the band above a student's sandbox."""
+    visit = visit_course(visitor.of_request(request), slug, "see")
+    if visit.enrolment is None:
+        raise Http404
+    return _band(request, visit)
 
 
 @require_POST
@@ -105,6 +117,13 @@ def pace(request: HttpRequest, slug: str) -> HttpResponse:
         context = {"course": visit.course, "paces": pacing.rows(visit.course)}
         return render(request, "queueviz/partials/course_pace.html", context)
     return redirect("course-live", slug)
+
+
+def _band(request: HttpRequest, visit: CourseVisit, refusal: ActionRefused | None = None) -> HttpResponse:
+    status, refused = (HTTPStatus.OK, None) if refusal is None else refusals.describe(refusal)
+    assert visit.enrolment is not None
+    context = {**class_bands.poll_band(visit.course, visit.enrolment), "refused": refused}
+    return render(request, "queueviz/partials/class_poll.html", context, status=status)
 
 
 def _here(request: HttpRequest, slug: str) -> str:

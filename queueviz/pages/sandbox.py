@@ -15,7 +15,7 @@ from queueviz.boards import BOARDS, PARTS
 from queueviz.boards.page import BoardPage, Context, Part
 from queueviz.clusters import attached_clusters, reset_undo
 from queueviz.models import Cluster, Sandbox
-from queueviz.pages import page_snapshot, replay
+from queueviz.pages import class_bands, page_snapshot, replay
 from queueviz.pages.errors import PARTIAL as REFUSAL
 from queueviz.pages.first_steps import first_step
 from queueviz.sandboxes import ownership, visitor_actions
@@ -54,6 +54,7 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
     }
     if context["state_unknown"]:
         return render(request, "queueviz/boards/asleep.html", context)
+    context |= class_bands.bands(requester, visit, context)
     if tab == "board" and visit.may("act") and not visit.is_attached:
         context["first_step"] = first_step(request, snapshot["sandbox"]["template"])
     if visit.cluster is not None and tab == "journal" and visit.may("reset"):

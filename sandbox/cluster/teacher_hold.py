@@ -25,8 +25,25 @@ class Coming(NamedTuple):
     at_wall_ms: int
 
 
+class Effect(NamedTuple):
+    """The newest intervention that was carried out.
+
+    `what`: name of the part that it changed; empty if it changed none.  `again`: it opened a sealed prediction again.
+    `to_all`: all sandboxes of the course got it.
+    """
+
+    kind: str
+    what: str
+    again: bool
+    to_all: bool
+    at_wall_ms: int
+
+
 class TeacherHold:
-    """Teacher's hold on a sandbox, stored in its record.  `coming`: planned event that was not carried out yet."""
+    """Teacher's hold on a sandbox, stored in its record.
+
+    `coming`: planned interventions that were not carried out yet.  `effect`: the newest one that was; not stored.
+    """
 
     @classmethod
     def beside(cls, cluster: "Cluster") -> "TeacherHold":
@@ -35,6 +52,7 @@ class TeacherHold:
     def __init__(self, record: "SandboxRecord") -> None:
         self._record = record
         self.coming: list[Coming] = []
+        self.effect: Effect | None = None
 
     @property
     def is_empty(self) -> bool:

@@ -88,9 +88,13 @@ def begins_again(cluster: Cluster, after: Action) -> BeginStepAgain | None:
     attempt = progress.attempt
     if attempt is None or not attempt.can_be_touched:
         return None
-    fields = fields_of(after)
-    what = next(str(fields[name]) for name in SUBJECTS if fields.get(name))
-    return BeginStepAgain(lab=attempt.lab.slug, step=attempt.step, after=name_of(after), what=what)
+    return BeginStepAgain(lab=attempt.lab.slug, step=attempt.step, after=name_of(after), what=subject_of(after))
+
+
+def subject_of(action: Action) -> str:
+    """Return the name of the part that an action of an intervention changes."""
+    fields = fields_of(action)
+    return next(str(fields[name]) for name in SUBJECTS if fields.get(name))
 
 
 def _member(cluster: Cluster) -> ConsumerActor:

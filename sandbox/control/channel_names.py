@@ -35,7 +35,7 @@ KINDS = {
     "messages": Kind((0,), 0.1),
     "connect": Kind((0,), 0.25),
     "client": Kind((1,), 0.5),
-    "lab": Kind((0,), 0.5),
+    "lab": Kind((0,), 0.25),  # what a teacher does is seen within a second
     "tile": Kind((0,), 0.5),
     "facts": Kind((0,), 0.2),
 }

@@ -25,21 +25,24 @@ class Intervention(NamedTuple):
     """Teacher's action on many sandboxes.
 
     `at_wall_ms`: one time of the machine's clock for all sandboxes, which each converts to its own clock.
+    `to_all`: all sandboxes of the course get it.
     """
 
     kind: Kind
     at_wall_ms: int
     lease_s: float = LEASE_S
+    to_all: bool = True
 
 
 class Done(NamedTuple):
     """Result of an intervention in one sandbox.
 
     `seq`: of the first action; None if none was needed.  `planned_ms`, `at_ms`: by the sandbox's clock.  `late_ms`:
-    the machine's time between the planned time and this one.
+    the machine's time between the planned time and this one.  `again`: a sealed prediction was opened again.
     """
 
     seq: int | None
     planned_ms: int
     at_ms: int
     late_ms: float
+    again: bool = False

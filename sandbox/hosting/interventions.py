@@ -5,10 +5,10 @@ import logging
 from collections.abc import Callable
 
 from sandbox.cluster.environment import Environment
-from sandbox.cluster.teacher_hold import Coming
-from sandbox.commands.interventions import begins_again, is_needed, resolve
+from sandbox.cluster.teacher_hold import Coming, Effect
+from sandbox.commands.interventions import begins_again, is_needed, resolve, subject_of
 from sandbox.control.actions import Action, SetRate
-from sandbox.control.interventions import FAULTS, MOST_AHEAD_S, MOST_PLANNED, Done, Fault, Intervention
+from sandbox.control.interventions import FAULTS, MOST_AHEAD_S, MOST_PLANNED, Done, Fault, Intervention, Kind
 from sandbox.control.rights import Actor
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.kernel.errors import ActionRefused, EngineBusy
@@ -65,7 +65,8 @@ class Interventions:
             try:
                 seq = self._do(sandbox, what, by)
                 late_ms = max(0.0, self._environment.wall.now_ms() - what.at_wall_ms)
-                settle(Done(seq, planned_ms, sandbox.cluster.clock.now_ms(), late_ms))
+                again = sandbox.held.effect is not None and sandbox.held.effect.again
+                settle(Done(seq, planned_ms, sandbox.cluster.clock.now_ms(), late_ms, again))
             except Exception as error:
                 if not isinstance(error, ActionRefused):
                     log.exception("an intervention in %s failed", slug)
@@ -92,6 +93,7 @@ class Interventions:
         """Execute an intervention; return the seq of its first action, None without one."""
         held, kind = sandbox.held, what.kind
         seq: int | None = None
+        self._note(sandbox, kind, to_all=what.to_all)
         if kind in FAULTS:
             seq = self._break(sandbox, kind, by)
         elif kind == "freeze":
@@ -116,11 +118,18 @@ class Interventions:
         sandbox.cluster.save()
         return seq
 
+    def _note(self, sandbox: Sandbox, kind: Kind, *, to_all: bool) -> None:
+        """Record what is carried out now; its actions add what it changes."""
+        now_ms = self._environment.wall.now_ms()
+        sandbox.held.effect = Effect(kind, "", again=False, to_all=to_all, at_wall_ms=now_ms)
+
     def _break(self, sandbox: Sandbox, kind: Fault, by: Actor) -> int:
         action, heal = resolve(sandbox.cluster, kind)
         seq = _act(sandbox, action, by)
         if heal is not None:
             sandbox.held.owe(heal)
+        assert sandbox.held.effect is not None
+        sandbox.held.effect = sandbox.held.effect._replace(what=subject_of(action))
         return seq
 
     def _release(self, sandbox: Sandbox, by: Actor) -> int | None:
@@ -154,7 +163,9 @@ class Interventions:
         for slug in [slug for slug, until_s in self._until_s.items() if until_s <= now_s]:
             del self._until_s[slug]
             try:
-                self._end(self._find(slug), PAGE_GONE)
+                sandbox = self._find(slug)
+                self._note(sandbox, "heal", to_all=True)
+                self._end(sandbox, PAGE_GONE)
             except ActionRefused:  # asleep or deleted: it is healed when it wakes
                 continue
             except Exception:
@@ -169,4 +180,6 @@ def _act(sandbox: Sandbox, action: Action, by: Actor) -> int:
     again = begins_again(sandbox.cluster, action)
     if again is not None:
         sandbox.act(again, str(by))
+        if sandbox.held.effect is not None:
+            sandbox.held.effect = sandbox.held.effect._replace(again=True)
     return seq

@@ -238,10 +238,14 @@ def course(site: "Site", account: None) -> str:
     page.wait_for_url(lambda url: "login" not in url)
     page.goto(f"{site.base_url}/c/new/")
     page.locator("[name=title]").fill("Messaging 101")
+    page.locator("main details summary").click()
     page.locator("[name=labs][value=members-and-queues]").check()
-    page.locator("main form .primary").click()
+    page.locator("main details .btn").click()
     page.locator(".joincode").wait_for()
-    return page.url
+    course = page.url.removesuffix("live/")
+    page.goto(course)
+    page.locator(".joincode").wait_for()
+    return course
 
 
 @pytest.fixture

@@ -5,13 +5,13 @@ from typing import Any
 
 import orjson
 
-from sandbox.control.actions import StartConsumer
+from sandbox.control.actions import SetRate, StartConsumer
 from sandbox.labs.catalogue import LABS
 from sandbox.simulation.lab_player import LabPlayer
 from sandbox.simulation.world import World
 
 LAB = LABS["members-and-queues"]
-MOST_BYTES = 480
+MOST_BYTES = 512
 
 
 def tile(world: World) -> dict[str, Any]:
@@ -75,3 +75,18 @@ def test_a_tile_is_small_and_a_sandbox_without_a_lab_has_one_too(tmp_path: Path)
         LAB.solve(LabPlayer(world, LAB))
         assert tile(world)["phase"] == "done"
         assert len(orjson.dumps(tile(world))) < MOST_BYTES
+
+
+def test_a_prediction_is_an_action_of_the_student_and_a_broadcast_is_none(tmp_path: Path) -> None:
+    with World(tmp_path, LAB.template, seed=3) as world:
+        player = LabPlayer(world, LAB)
+        assert tile(world)["sealed"] is False
+        world.run(150)
+        began_ms = tile(world)["acted_ms"]
+        player.predict(1)
+        predicted_ms = tile(world)["acted_ms"]
+        assert predicted_ms - began_ms >= 150_000
+        assert tile(world)["sealed"] is True, "the teacher's next action affects it"
+        world.run(5)
+        world._on_loop(lambda: world.sandbox.act(SetRate(rate=1.0), "instructor ada"))
+        assert tile(world)["acted_ms"] == predicted_ms

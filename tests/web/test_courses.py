@@ -35,6 +35,39 @@ def test_a_course_is_made_by_an_account_and_has_a_code_of_six_letters(course: Co
     assert Client().get("/c/new/").status_code == 302
 
 
+def test_one_click_makes_a_course_of_a_pack_and_the_title_is_suggested(teacher: Client, port: FakePort) -> None:
+    form = teacher.get("/c/new/").content.decode()
+    [suggested] = re.findall('name="title"[^>]* value="([^"]+)"', form)
+    made = teacher.post("/c/new/", {"title": suggested, "pack": "first-hour"})
+    course = Course.objects.get()
+    assert made["Location"] == f"/c/{course.slug}/live/", "where the class is seen to join"
+    assert (course.title, len(course.labs)) == (suggested, 4)
+    page = teacher.get(made["Location"]).content.decode()
+    code = str(course.code)
+    assert f"<span>{code[:3]}</span><span>{code[3:]}</span>" in page
+    assert "testserver/join" in page
+    assert "QR code of testserver/join" in page
+
+
+def test_my_courses_are_in_the_head_for_who_has_one(course: Course, teacher: Client) -> None:
+    assert "My courses" not in Client().get("/labs/").content.decode()
+    assert f"/c/{course.slug}/live/" in teacher.get("/labs/").content.decode()
+    student = joined(course)
+    assert f'href="/c/{course.slug}/"' in student.get("/labs/").content.decode()
+    assert "/c/new/" not in student.get("/labs/").content.decode()
+
+
+def test_one_head_is_on_all_pages_of_a_course(course: Course, teacher: Client) -> None:
+    here = f"/c/{course.slug}/"
+    for address in ("", "live/", "poll/", "results/", "analytics/"):
+        page = teacher.get(here + address).content.decode()
+        tabs = page[page.index('<nav class="tabs"') :].partition("</nav>")[0]
+        assert re.findall('href="([^"]+)"( aria-current="page")?', tabs) == [
+            (here + each, ' aria-current="page"' if each == address else "")
+            for each in ("live/", "poll/", "results/", "analytics/", "")
+        ]
+
+
 def test_students_join_with_a_pseudonym_or_are_given_one(course: Course, teacher: Client) -> None:
     joined(course, "  Night   owl ")
     joined(course)

@@ -17,6 +17,7 @@ def student(number: int = 1, **given: Any) -> Student:
         "asks_since": None,
         "question": "",
         "seen_at": NOW,
+        "joined_at": later(-20),
         **given,
     }
     return Student(number, **fields)
@@ -28,11 +29,13 @@ def tile(**given: Any) -> TileRow:
         "step": 1,
         "steps": 2,
         "phase": "do",
+        "sealed": False,
         "failed": 0,
         "acted_ms": 5_000,
         "at_ms": 9_000,
         "frozen": False,
         "acts": None,
+        "effect": None,
         "lives": {},
         "rate": 1.0,
         "group": "readers",
@@ -87,6 +90,18 @@ def test_who_has_begun_nothing_waits_and_who_has_all_labs_is_done() -> None:
     rows = Grid(labs=1).rows([student(1, slug=None), student(2, done=1, seen_at=None)], {}, NOW)
     assert [row["state"] for row in rows.values()] == ["waiting", "done"]
     assert counts(rows) == {"waiting": 1, "done": 1}
+
+
+def test_who_joined_and_has_not_begun_is_never_disconnected() -> None:
+    joined = student(slug=None, seen_at=None)
+    for at in (NOW, later(600)):
+        row = Grid(labs=1).rows([joined, student(2, slug=None, seen_at=later(-300))], {}, at)["1"]
+        assert (row["state"], row["since_ms"]) == ("waiting", round(later(-20).timestamp() * 1000))
+    assert counts(Grid(labs=1).rows([student(2, slug=None, seen_at=later(-300))], {}, NOW)) == {"waiting": 1}
+
+
+def test_a_lab_that_has_just_begun_is_at_work_before_its_first_picture() -> None:
+    assert Grid(labs=1).rows([student(seen_at=None)], {}, NOW)["1"]["state"] == "working"
 
 
 def test_who_differs_from_the_majority_is_shown_with_the_first_event() -> None:

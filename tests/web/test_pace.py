@@ -138,7 +138,7 @@ def test_the_panel_of_a_closed_step_says_who_opens_it_and_asks_nothing(real_engi
     assert 'name="value"' in paced.student.get(panel, headers=HTMX).content.decode()
     paced.open(0)
     closed = paced.student.get(panel, headers=HTMX).content.decode()
-    assert "Your teacher opens step 1." in closed
+    assert "Wait. Your teacher opens step 1 next; your answers are kept." in closed
     assert 'name="value"' not in closed
     assert 'name="value"' in paced.teacher.get(panel, headers=HTMX).content.decode()
     given = {"action": "AnswerStep", "step": "1", "part": "predict", "value": "1"}
@@ -148,20 +148,31 @@ def test_the_panel_of_a_closed_step_says_who_opens_it_and_asks_nothing(real_engi
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_page_of_a_lab_has_a_line_for_the_poll_that_is_open(real_engine: Any) -> None:
+def test_lab_and_board_of_a_student_have_the_poll_that_is_open_and_one_tap_is_the_vote(real_engine: Any) -> None:
     paced = Paced()
     address = f"/c/{paced.course.slug}/poll/"
-    page = f"/s/{paced.sandbox.slug}/labs/{LAB}/"
+    pages = (f"/s/{paced.sandbox.slug}/labs/{LAB}/", f"/s/{paced.sandbox.slug}/")
 
-    def line(who: Client) -> str | None:
-        found = re.search('<p class="pollline".*?</p>', who.get(page).content.decode(), re.DOTALL)
-        return found and found[0]
+    def band(who: Client, page: str) -> str | None:
+        section = re.search('<section class="band poll".*?</section>', who.get(page).content.decode(), re.DOTALL)
+        return section and section[0]
 
-    assert " hidden>" in str(line(paced.student))
+    for page in pages:
+        assert " hidden" in str(band(paced.student, page)), "no question was asked yet"
     paced.teacher.post(f"{address}ask/", {"question": "How many?", "value": ["1", "2"], "sentence": ["", ""]})
-    assert " hidden>" not in str(line(paced.student))
-    assert "How many?" in str(line(paced.student))
-    assert address in str(line(paced.student))
+    for page in pages:
+        assert "How many?" in str(band(paced.student, page))
+        assert "0 of 1 voted" in str(band(paced.student, page))
+        assert band(paced.teacher, page) is None
+    tapped = HTMX | {"HX-Target": "class-poll"}
+    for answer in (0, 1):
+        shown = paced.student.post(f"{address}1/vote/", {"round": "1", "answer": answer}, headers=tapped)
+        assert shown.status_code == 200
+        chosen = re.findall('value="([01])" aria-pressed="true"', shown.content.decode())
+        assert (chosen, "1 of 1 voted" in shown.content.decode()) == ([str(answer)], True), "changed, not added"
     paced.teacher.post(f"{address}1/step/", {"to": "hidden"})
-    assert " hidden>" in str(line(paced.student))
-    assert line(paced.teacher) is None
+    late = paced.student.post(f"{address}1/vote/", {"round": "1", "answer": "0"}, headers=tapped)
+    assert late.status_code == 409
+    assert "not counted" in late.content.decode()
+    assert "Your answer: 2" in paced.student.get(f"{address}band/").content.decode()
+    assert paced.teacher.get(f"{address}band/").status_code == 404

@@ -120,12 +120,30 @@ class ComingRow(TypedDict):
     in_s: int
 
 
+class EffectRow(TypedDict):
+    """A teacher's newest intervention in this sandbox.
+
+    `what`: name of the part that it changed; empty if it changed none.  `again`: it opened a sealed prediction again.
+    `to_all`: all sandboxes of the course got it.
+    """
+
+    kind: str
+    what: str
+    again: bool
+    to_all: bool
+    at_wall_ms: int
+
+
 class HoldRow(TypedDict):
-    """A teacher's control of this sandbox.  `acts`: the teacher who has taken over, or None."""
+    """A teacher's control of this sandbox.
+
+    `acts`: the teacher who has taken over, or None.  `effect`: None if there was no intervention for a while.
+    """
 
     frozen: bool
     acts: str | None
     coming: list[ComingRow]
+    effect: EffectRow | None
 
 
 class LabView(TypedDict):

@@ -16,6 +16,7 @@ from sandbox.labs.step_lines import lines_of, states_of
 from sandbox.labs.verdict import Verdict
 from sandbox.queries.rows.labs import (
     AskedRow,
+    EffectRow,
     HoldRow,
     LabRow,
     LabView,
@@ -27,6 +28,7 @@ from sandbox.queries.rows.labs import (
 )
 
 COUNTED_MS = 2_000  # shorter times are not counted down
+EFFECT_MS = 120_000  # an intervention is shown for so long
 
 
 def read_lab(cluster: Cluster) -> LabView:
@@ -48,6 +50,21 @@ def _hold(cluster: Cluster) -> HoldRow:
             for item in held.coming
             if item.at_wall_ms - now_ms > COUNTED_MS
         ],
+        "effect": effect_row(held, now_ms),
+    }
+
+
+def effect_row(held: TeacherHold, now_ms: int) -> EffectRow | None:
+    """Return the newest intervention, or None if it is long ago by the machine's clock."""
+    effect = held.effect
+    if effect is None or now_ms - effect.at_wall_ms > EFFECT_MS:
+        return None
+    return {
+        "kind": effect.kind,
+        "what": effect.what,
+        "again": effect.again,
+        "to_all": effect.to_all,
+        "at_wall_ms": effect.at_wall_ms,
     }
 
 

@@ -3,6 +3,7 @@
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.lab_progress import LabProgress
 from sandbox.cluster.teacher_hold import TeacherHold
+from sandbox.control.rights import is_by
 from sandbox.journal.events import (
     ActionTaken,
     BrokerStarted,
@@ -10,6 +11,7 @@ from sandbox.journal.events import (
     MemberStateChanged,
     NameServerStarted,
     NameServerStopped,
+    PredictionGiven,
 )
 from sandbox.labs.attempt import Attempt
 from sandbox.queries.rows.board import QueueRow
@@ -17,6 +19,7 @@ from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.rows.lag import row_lag
 from sandbox.queries.rows.tile import Tile
 from sandbox.queries.snapshot.board import queue_rows
+from sandbox.queries.snapshot.lab import effect_row
 from sandbox.queries.snapshot.members import member_rows
 
 MOST_STRIPS = 16
@@ -29,10 +32,10 @@ def read_tile(cluster: Cluster) -> Tile:
     progress.catch_up()
     attempt = progress.attempt
     if attempt is None:
-        lab, step, steps, phase, failed, acted_ms = None, 0, 0, "done", 0, None
+        lab, step, steps, phase, sealed, failed, acted_ms = None, 0, 0, "done", False, 0, None
     else:
         lab, step, steps, phase = attempt.lab.number, attempt.step, len(attempt.lab.steps), attempt.phase
-        failed, acted_ms = _failed(attempt), _acted_ms(attempt)
+        sealed, failed, acted_ms = attempt.can_be_touched, _failed(attempt), _acted_ms(attempt)
     held = cluster.companion(TeacherHold)
     return {
         "tile": {
@@ -40,12 +43,14 @@ def read_tile(cluster: Cluster) -> Tile:
             "step": min(step, steps),
             "steps": steps,
             "phase": phase,
+            "sealed": sealed,
             "failed": failed,
             "acted_ms": acted_ms,
             "at_ms": cluster.clock.now_ms(),
             "rate": cluster.clock.rate,
             "frozen": held.is_frozen,
             "acts": held.acts,
+            "effect": effect_row(held, cluster.environment.outside.now_ms()),
             "lives": _lives(cluster, attempt),
             "group": _number(attempt, "group"),
             "topic": _number(attempt, "topic"),
@@ -90,8 +95,11 @@ def _failed(attempt: Attempt) -> int:
 
 
 def _acted_ms(attempt: Attempt) -> int | None:
-    taken = attempt.evidence.of(ActionTaken, since=0)
-    return taken[-1].at_ms if taken else None
+    """Return the time of the student's newest action or answer.  The teacher's actions do not count."""
+    evidence = attempt.evidence
+    times = [entry.at_ms for entry in evidence.of(ActionTaken, since=0) if not is_by(entry.event.by, "instructor")]
+    times += [entry.at_ms for entry in evidence.of(PredictionGiven, since=0)]
+    return max(times, default=None)
 
 
 def _strips(cluster: Cluster, attempt: Attempt | None) -> list[str]:

@@ -8,9 +8,10 @@ const AT_ONCE = new Set(["freeze", "release", "heal", "take_over", "give_back"])
 
 export class Broadcast {
   #form = /** @type {HTMLFormElement} */ ($("#broadcast"));
+  #reaches = 0; // sandboxes
   #sending = new Set(); // kinds: a countdown of one does not keep the others from being pressed
 
-  /** @param {{ rows: () => Record<string, any>, shown: () => string | null, opened: () => string | null, say: (words: string) => void }} page */
+  /** @param {{ rows: () => Record<string, any>, shown: () => string | null, opened: () => string | null, refused: (why: Map<string, string>) => void, say: (words: string) => void }} page */
   constructor(page) {
     this.page = page;
     this.#form.addEventListener("submit", (event) => {
@@ -20,6 +21,7 @@ export class Broadcast {
     });
     this.#form.addEventListener("change", () => this.paint());
     $("#freeze").addEventListener("click", () => this.freeze());
+    $("#crash").addEventListener("click", () => this.#send("crash_member", []));
     $("#heal").addEventListener("click", () => this.#send("heal", []));
   }
 
@@ -39,8 +41,14 @@ export class Broadcast {
   /** The number of sandboxes, not of students, that a broadcast reaches. */
   paint() {
     const scope = this.#scope(), rows = Object.entries(this.page.rows()).filter(([key]) => !scope.length || scope.includes(key)).map(([, row]) => row);
-    const begun = rows.filter((row) => row.slug), n = begun.filter((row) => row.shown).length, asleep = begun.length - n;
-    text($("#preview"), t(asleep ? "grid.preview_asleep" : "grid.preview", { n: number(n), asleep: number(asleep) }));
+    const begun = rows.filter((row) => row.slug), awake = begun.filter((row) => row.shown), n = awake.length, asleep = begun.length - n, sealed = awake.filter((row) => row.sealed).length;
+    const words = [["grid.reaches", n], ["grid.asleep", asleep], ["grid.sealed", sealed]].filter(([, count]) => count).map(([key, count]) => t(String(key), { n: number(count) }));
+    text($("#preview"), n ? words.join(" ") : "");
+    attr($("#preview"), "data-warns", sealed ? "" : null);
+    this.#reaches = n;
+    const kind = /** @type {HTMLSelectElement} */ (/** @type {any} */ (this.#form.elements).kind);
+    text($("#send"), n ? t("grid.send", { what: t(`grid.did.${kind.value}`), n: number(n) }) : t("grid.reaches_none"));
+    this.#busy();
     attr($("#freeze"), "aria-pressed", String(this.frozen));
     text($("#freeze [data-word]"), t(this.frozen ? "grid.did.release" : "grid.did.freeze"));
     const one = /** @type {HTMLOptionElement} */ ($("[name=scope] [value=open]", this.#form));
@@ -78,7 +86,9 @@ export class Broadcast {
   }
 
   #busy() {
-    /** @type {HTMLButtonElement} */ ($("#send")).disabled = [...this.#sending].some((kind) => !AT_ONCE.has(kind));
+    const faults = [...this.#sending].some((kind) => !AT_ONCE.has(kind));
+    for (const id of ["#send", "#crash"]) /** @type {HTMLButtonElement} */ ($(id)).disabled = faults || !this.#reaches;
+    for (const id of ["#freeze", "#heal"]) /** @type {HTMLButtonElement} */ ($(id)).disabled = !this.#reaches;
   }
 
   #countDown(s) {
@@ -88,10 +98,13 @@ export class Broadcast {
     return setInterval(show, 500);
   }
 
-  #report({ kind, done, asleep, refused, late_ms }) {
-    const parts = [t("grid.sent", { what: t(`grid.did.${kind}`), done: number(done), late: Math.ceil(late_ms) })];
+  #report({ kind, done, asleep, refused, late_ms, again }) {
+    const parts = [t("grid.sent", { what: t(`grid.did.${kind}`), n: number(done), late: Math.ceil(late_ms) })];
+    if (again) parts.push(t("grid.again", { n: number(again) }));
     if (asleep) parts.push(t("grid.skipped", { n: number(asleep) }));
     for (const why of new Set(refused.map((one) => one.why))) parts.push(t("grid.refused", { n: refused.filter((one) => one.why === why).length, why }));
+    const rows = Object.entries(this.page.rows());
+    this.page.refused(new Map(rows.flatMap(([key, row]) => refused.filter((one) => one.name === row.name).map((one) => [key, one.why]))));
     text($("#broadcast-answer"), parts.join(" · "));
     this.page.say(parts.join(". "));
   }

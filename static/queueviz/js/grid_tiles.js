@@ -28,8 +28,19 @@ export const stateWords = (row, now_ms) => {
   return age > 0 ? t("grid.since", { state, age: duration(age) }) : state;
 };
 
-/** What is wrong in the sandbox, in a few words; empty where nothing is known. */
-export const findingWords = (row) => (row.finding ? `${row.finding.subject}: ${valueWord(row.finding.code)}` : "");
+/** What is wrong in the sandbox, or else what its student does, in a few words; empty where nothing is known. */
+export const findingWords = (row) => {
+  if (row.finding) return `${row.finding.subject}: ${valueWord(row.finding.code)}`;
+  if (row.state === "waiting") return t("grid.joined");
+  return row.shown && row.phase && row.phase !== "done" ? t(`grid.phase.${row.sealed ? "sealed" : row.phase}`) : "";
+};
+
+/** What the teacher's newest broadcast did here. */
+export const effectWords = (row) => {
+  if (!row.effect) return "";
+  const did = t(`grid.effect.${row.effect.kind}`, row.effect);
+  return row.effect.again ? t("grid.effect.again", { did }) : did;
+};
 
 export const differsWhy = (differs) => t("grid.differs_why", { ...differs, state: t(`state.${differs.state}`), usual: t(`state.${differs.usual}`) });
 
@@ -62,6 +73,8 @@ function strip_(strip, y) {
 
 export class Tiles {
   tiles = new Map();
+  /** @type {Map<string, string>} by student: why the newest broadcast was not done there */
+  refused = new Map();
 
   /**
    * @param {HTMLElement} root
@@ -105,20 +118,21 @@ export class Tiles {
     let drawn = node.querySelector(".strips");
     if (!drawn) header.after((drawn = svg("svg", { class: "strips", "aria-hidden": "true" })));
     drawStrips(drawn, row.strips);
-    const words = stateWords(row, now_ms);
+    const words = stateWords(row, now_ms), refused = this.refused.get(number);
     text(node.querySelector(".word"), row.acts ? t("grid.acts", { who: row.acts }) : row.frozen ? `${words} · ${t("grid.frozen")}` : words);
-    this.#finding(node, row);
+    this.#line(node, "finding", findingWords(row), row.finding?.severity ?? null);
+    this.#line(node, "effect", refused ? t("grid.effect.refused", { why: refused }) : effectWords(row), null);
     this.#chip(node, row.differs);
     const where = row.lab ? t("grid.step", { lab: row.lab, step: row.step, steps: row.steps }) : "", lag = behind(row);
-    attr(node, "aria-label", [name, words, findingWords(row), where, row.strips.length && lag !== null ? t("grid.strips", { n: row.strips.length, lag }) : "", row.differs ? differsWhy(row.differs) : ""].filter(Boolean).join(", "));
+    attr(node, "aria-label", [name, words, findingWords(row), effectWords(row), where, row.strips.length && lag !== null ? t("grid.strips", { n: row.strips.length, lag }) : "", row.differs ? differsWhy(row.differs) : ""].filter(Boolean).join(", "));
     node.hidden = Boolean(shown && shown !== row.state);
   }
 
-  #finding(node, row) {
-    const words = findingWords(row), line = node.querySelector(".finding");
+  #line(node, name, words, severity) {
+    const line = node.querySelector(`.${name}`);
     if (!words) return line?.remove();
-    const shown = line ?? node.insertBefore(el("p", { class: "finding" }), node.querySelector(".word").nextSibling);
-    attr(shown, "data-severity", row.finding.severity);
+    const shown = line ?? node.insertBefore(el("p", { class: name }), node.querySelector(".word").nextSibling);
+    attr(shown, "data-severity", severity);
     text(shown, words);
   }
 

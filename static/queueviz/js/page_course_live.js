@@ -14,6 +14,7 @@ import { setUpTheme } from "./theme.js";
 import { t } from "./words.js";
 
 const SPEAK_MS = 5000;
+const ALWAYS = ["waiting", "working", "stuck"], COUNTED = [...ALWAYS, ...NEED.filter((state) => !ALWAYS.includes(state))];
 const { theme, projector } = setUpTheme();
 const config = json("live"), clock = new SandboxClock(), painter = new Painter(), live = new Live(clock);
 let rows = {}, shown = null, opened = null, spoke_ms = -Infinity;
@@ -21,7 +22,7 @@ const tiles = new Tiles($("#tiles"), open, named);
 const counts = new Map();
 const hands = new Map();
 const board = new StudentBoard();
-const broadcast = new Broadcast({ rows: () => rows, shown: () => shown, opened: () => opened, say });
+const broadcast = new Broadcast({ rows: () => rows, shown: () => shown, opened: () => opened, refused: (why) => (tiles.refused = why), say });
 
 new Pill(live, painter);
 show({ live, painter, config }, config.channels.grid, (data) => {
@@ -56,8 +57,8 @@ function onTheWall() {
 function paint() {
   const now_ms = Date.now();
   tiles.paint(rows, now_ms, shown);
-  text($("#students"), t("grid.students", { n: Object.keys(rows).length }));
-  for (const state of NEED) count(state);
+  text($("#students"), Object.keys(rows).length);
+  for (const state of COUNTED) count(state);
   const moves = tiles.moves(rows);
   text($("#sort"), t("grid.sort", { n: moves }));
   raise();
@@ -66,7 +67,7 @@ function paint() {
   if (opened) student(now_ms);
 }
 
-/** A filter each; counted over the whole class, not over what is shown. */
+/** A filter each; counted over the whole class, not over what is shown. Rare states are shown where a student is in them: the figures sum to all. */
 function count(state) {
   const n = Object.values(rows).filter((row) => row.state === state).length;
   if (!counts.has(state)) {
@@ -81,6 +82,8 @@ function count(state) {
     $("#counts").append(button);
   }
   text(counts.get(state)[1], n);
+  attr(counts.get(state)[1], "data-none", n ? null : "");
+  hide(counts.get(state)[0], !n && !ALWAYS.includes(state));
 }
 
 /** The longest wait first; the order changes only when a hand is added or lowered. */

@@ -1,10 +1,9 @@
 /* The Board with the panel of a lab: channel `lab/…` says when the panel is to be fetched again. */
 import { unanswered } from "./ask.js";
-import { $, $$, around, hide, text } from "./dom.js";
+import { $, $$, around } from "./dom.js";
 import { KeptAnswer } from "./kept_answer.js";
 import { needed } from "./later.js";
 import { page, queueName, who } from "./page_board.js";
-import { t } from "./words.js";
 
 const EVERY_MS = 2000;
 const HEADER = { lag: "#k-lag", again: "#k-again", retrying: "#k-retry", dead: "#side", out: "#k-io", subscription: "#k-subscription" };
@@ -25,20 +24,6 @@ page.live.follow(`lab/${encodeURIComponent(page.config.slug)}`, {
   },
 });
 
-/* In a course: the teacher's question, and how far the lab is open. */
-const asked = $("#poll-line");
-let paced = null;
-if (asked)
-  page.live.follow(`class/${asked.dataset.course}`, {
-    changed(channel) {
-      page.live.painted(channel);
-      const { poll } = channel.data, open = JSON.stringify(channel.data.pace);
-      if (poll) text($("span", asked), poll.question);
-      hide(asked, !["vote", "again"].includes(poll?.state));
-      if (paced !== null && paced !== open) fetchAgain();
-      paced = open;
-    },
-  }, { beside: true });
 document.body.addEventListener("queueviz:lab", () => (fetched = performance.now()));
 setInterval(() => {
   if (!document.hidden) fetchKept();
@@ -74,15 +59,12 @@ function phase() {
   return $(".steps", panel).dataset.phase;
 }
 
-/** What the teacher of a course does here, above the panel. */
+/** While the teacher of a course holds the sandbox, the panel leaves its clock alone. */
 let held = null;
-function hold({ frozen, acts, coming }) {
-  held = frozen || acts;
-  const said = $("#hold"), [next] = coming;
-  if (!said) return;
-  const line = next ? t("hold.coming", { s: next.in_s, what: t(`hold.${next.kind}`) }) : acts ? t("hold.acts") : frozen ? t("hold.frozen") : "";
-  text(said, line);
-  said.hidden = !line;
+function hold(row) {
+  held = row.frozen || row.acts;
+  Object.assign(page, { hold: row });
+  document.body.dispatchEvent(new CustomEvent("queueviz:hold", { detail: row }));
 }
 
 function pace() {

@@ -3,10 +3,10 @@ import { $, $$, hide } from "./dom.js";
 import { setUpKeys } from "./keys.js";
 import { setUpTheme } from "./theme.js";
 
-const find = $("#find"); // not on the other pages of this script
-setUpKeys({ t: setUpTheme().theme, ...(find && { "/": () => find.focus() }) });
+const find = $("#find");
+setUpKeys({ t: setUpTheme().theme, "/": () => find.focus() });
 const labs = $$(".pack li").map((row) => ({ row, text: row.textContent.toLowerCase() }));
-find?.addEventListener("input", () => {
+find.addEventListener("input", () => {
   const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
   const hits = labs.map(({ text }) => words.filter((word) => text.includes(word)).length), best = Math.max(...hits);
   labs.forEach(({ row }, at) => hide(row, hits[at] < best || (words.length > 0 && best === 0)));

@@ -88,7 +88,9 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
   });
   if (!config.replay) live.connect();
   if (config.replay?.at !== undefined) needed(() => import("./replay_view.js"), () => unanswered(document.body)).then((it) => it.startReplayView({ config, clock, keys: pressed }));
-  return (globalThis.queueviz = { config, clock, painter, live, actions, transport, keys: pressed }); // for the console
+  const page = (globalThis.queueviz = { config, clock, painter, live, actions, transport, keys: pressed }); // for the console
+  if ($("#class-bands")) needed(() => import("./class_bands.js"), () => unanswered(document.body)).then((it) => it.setUpBands(page));
+  return page;
 }
 
 /** Follow a channel and paint it with the next frame; frozen pages acknowledge without painting. */

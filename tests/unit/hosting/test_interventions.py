@@ -195,6 +195,27 @@ def test_a_broadcast_opens_a_sealed_prediction_again_and_says_what_was_done(room
     assert (_lab(room)["open"]["phase"], _lab(room)["open"]["prediction"]) == ("do", "1")
 
 
+def test_a_student_is_shown_what_the_teacher_did_and_what_became_of_the_prediction(room: Room) -> None:
+    room.run(room.host.create("lesson", "empty", preset="sandbox", seed=3, changes=None, limits=None))
+    room.act("lesson", "StartLab", lab="members-and-queues")
+    room.act("lesson", "AnswerStep", lab="members-and-queues", step=1, part="predict", value="2")
+    done = room.to_all("crash_member", slugs=["lesson", SLUGS[0]])
+    assert [one.again for one in done if isinstance(one, Done)] == [True, False]
+    for slug, again in (("lesson", True), (SLUGS[0], False)):
+        effect = _effect(room, slug)
+        assert (effect["kind"], effect["what"], effect["again"]) == ("crash_member", "A", again)
+    room.to_all("freeze", slugs=[SLUGS[0]])
+    assert _effect(room, SLUGS[0])["kind"] == "freeze"
+    room.environment.sim.run_for(40)
+    assert _effect(room, SLUGS[0])["kind"] == "heal", "as no page of the teacher is open"
+    room.environment.sim.run_for(150)
+    assert _effect(room, SLUGS[0]) is None, "long ago"
+
+
+def _effect(room: Room, slug: str) -> Any:
+    return room.sandbox(slug).ask(LabState())["hold"]["effect"]
+
+
 def _lab(room: Room) -> dict[str, Any]:
     found: dict[str, Any] = room.sandbox("lesson").ask(LabState())["lab"]
     return found
