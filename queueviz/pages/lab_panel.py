@@ -7,6 +7,7 @@ from django.utils.safestring import mark_safe
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from queueviz.boards.registry import TABS
 from queueviz.pages.lab_lines import lines
 from queueviz.pages.lab_panel_texts import marked
 from queueviz.texts import Texts
@@ -87,6 +88,7 @@ def _open(step: OpenStepRow, numbers: Mapping[str, object], choices: Mapping[str
         "do": marked(step["do"], numbers),
         "lines": lines(step["lines"]),
         "acts_before": any(line["state"] != "later" for line in step["lines"]),
+        "page_title": next((tab.title for tab in TABS if tab.path and step["page"].startswith(tab.path)), ""),
         "watch": marked(step["watch"], numbers),
         "hints": [marked(hint, numbers) for hint in step["hints"]],
         "verdict": _verdict(step["verdict"]),

@@ -69,7 +69,8 @@ class Step:
 
     `check` returns the verdict on whether the expected events have occurred; its texts may contain numbers of the
     lab.  `watch`: what to look at; `mark`: its place on the Board (`queue:broker-a:3`, `header:lag`, `member:A`).
-    `rate`: of the clock while the step waits.
+    `rate`: of the clock while the step waits.  `page`: the address of the page that the step also uses, below the
+    sandbox's (`index/?topic={topic}`).
     """
 
     title: str
@@ -77,6 +78,7 @@ class Step:
     check: Check
     watch: str = ""
     mark: str = ""
+    page: str = ""
     predict: Question | None = None
     say: Question | None = None
     why: Question | None = None

@@ -21,7 +21,7 @@ SHORT_S = 5  # a shorter wait does not block the next line: a student needs as l
 TARGETS = frozenset({"broker_id"})  # they say what the action is about, also with their default
 
 PREDICT_FIRST = _("First enter your prediction.")
-IN_ORDER = _("First line {line}.")
+IN_ORDER = _("After line {line}.")
 AFTER = _("Possible {wait_s} s of sandbox time after line {line}.")
 LACKING = _("Possible once the journal contains what it is about.")
 

@@ -30,7 +30,7 @@ def test_a_step_is_met_by_the_buttons_of_its_panel(site: Site, width: ViewportSi
     send, stop = (panel.locator(".todo > li").nth(number) for number in range(2))
     expect(send).to_have_class("now")
     assert stop.get_by_role("button").is_disabled()
-    expect(stop).to_contain_text("First line 1.")
+    expect(stop).to_contain_text("After line 1.")
     press(send, "Send")
     expect(send).to_have_class("done")
     watched = page.locator(".lab-watch")

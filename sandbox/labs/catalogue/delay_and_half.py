@@ -229,6 +229,7 @@ DELAY_AND_HALF = Lab(
             ),
             watch=_("The right end of q0, and the newest records on the Store page."),
             mark="queue:broker-a:0",
+            page="store/",
             predict=Question(
                 text=_("Where will {key} be until it is due?"),
                 kind=choice(

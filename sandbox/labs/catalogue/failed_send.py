@@ -222,6 +222,7 @@ FAILED_SEND = Lab(
             ),
             watch=_("The right end of q0; then SendFailed on the Journal page."),
             mark="queue:{row}",
+            page="journal/",
             predict=Question(
                 text=_("The send of {paid} will be reported as failed. How many times will {paid} be stored?"),
                 kind=Number(_("times")),
@@ -258,6 +259,7 @@ FAILED_SEND = Lab(
             ),
             watch=_("The right end of q0; then SendFailed on the Journal page."),
             mark="queue:{row}",
+            page="journal/",
             predict=Question(
                 text=_("What will be reported to {console}?"),
                 kind=choice(

@@ -286,6 +286,7 @@ FLUSH_AND_REPLICATE = Lab(
             ),
             watch=_('The flushed position of the log, on the Store page; then "lost" in the journal.'),
             mark="journal",
+            page="store/",
             predict=Question(
                 text=_("Will messages be lost for which the producer received an OK?"),
                 kind=choice(none=_("none"), some=_("some")),
@@ -318,6 +319,7 @@ FLUSH_AND_REPLICATE = Lab(
             ),
             watch=_('The flushed position of the log, on the Store page; then "lost" in the journal.'),
             mark="journal",
+            page="store/",
             predict=Question(
                 text=_("Will messages be lost for which the producer received an OK?"),
                 kind=choice(none=_("none"), some=_("some")),

@@ -209,6 +209,7 @@ KEY_INDEX = Lab(
             do=_("Send one message with the key {key} to {topic}, then walk to {key} on the Index page."),
             watch=_("The stops of the walk: hash, slot, and the position of the slot in the file."),
             mark="queue:broker-a:0",
+            page="index/?topic={topic}&key={key}",
             predict=Question(
                 text=_(
                     "{topic}#{key} has the hash {hash}, and an index file has {slots} slots, numbered from 0. In "
@@ -250,6 +251,7 @@ KEY_INDEX = Lab(
             do=_("Send {key} another {times} times, then walk to {key} again."),
             watch=_("The chain of entries, the newest first."),
             mark="queue:broker-a:0",
+            page="index/?topic={topic}&key={key}",
             predict=Question(
                 text=_("A slot holds one number. How many messages will a search for {key} find?"),
                 kind=Number(_("messages")),
@@ -282,6 +284,7 @@ KEY_INDEX = Lab(
             ),
             watch=_("The last stop: the key in the record."),
             mark="queue:broker-a:0",
+            page="index/?topic={topic}&key={key}",
             predict=Question(
                 text=_("How many messages will a search for {key} return after you send this message?"),
                 kind=Number(_("messages")),

@@ -227,6 +227,7 @@ QUEUE_ENTRY = Lab(
             ),
             watch=_("The first 8 bytes of the entry, and what they point to."),
             mark="queue:broker-a:0",
+            page="store/?queue={topic}/0",
             predict=Question(
                 text=_(
                     "q0 has {before} messages, at offsets from 0. At which byte of the queue will the entry of "
@@ -268,6 +269,7 @@ QUEUE_ENTRY = Lab(
             do=_("Send one message with the tag {tag} and a body of {body} bytes, and click its entry."),
             watch=_("Bytes 9 to 12 of the entry, then the record that it points to."),
             mark="queue:broker-a:0",
+            page="store/?queue={topic}/0",
             predict=Question(
                 text=_("Which size will be stored in the entry?"),
                 kind=choice(
@@ -305,6 +307,7 @@ QUEUE_ENTRY = Lab(
             ),
             watch=_("The last 8 bytes of both entries, then the newest rows on the Journal page."),
             mark="queue:broker-a:0",
+            page="store/?queue={topic}/0",
             predict=Question(
                 text=_("What prevents {twin} from reaching the listener of reader?"),
                 kind=choice(

@@ -329,6 +329,7 @@ ROLLING_RESTART = Lab(
             ),
             watch=_("The Rebalance page: the source and target of each queue move."),
             mark="lanes",
+            page="rebalance/",
             predict=Question(
                 text=_("How many moves will there be in total, with {queues} queues and three restarts?"),
                 kind=Number(_("moves"), share=0.25),

@@ -193,6 +193,7 @@ STRATEGIES = Lab(
             do=_("Note which member owns each of the {queues} queues of {topic}, then add one consumer to {group}."),
             watch=_("The lines from queues to cards, or the Rebalance page: before and after."),
             mark="lanes",
+            page="rebalance/",
             predict=Question(
                 text=_(
                     "The group grows from {members} to {one_more} members. How many of the {queues} queues will "
@@ -244,6 +245,7 @@ STRATEGIES = Lab(
             ),
             watch=_("The Rebalance page: the new owner of each queue that moved."),
             mark="lanes",
+            page="rebalance/",
             predict=Question(
                 text=_("With which strategy do existing members move queues only to the new member?"),
                 kind=Choice(

@@ -77,6 +77,7 @@ class OpenStepRow(TypedDict):
     lines: list[LineRow]
     watch: str
     mark: str
+    page: str  # its address, below the sandbox's
     rate: float
     predict: AskedRow | None
     say: AskedRow | None

@@ -155,6 +155,7 @@ def _open(attempt: Attempt, now_ms: int) -> OpenStepRow | None:
         "lines": _lines(attempt, now_ms),
         "watch": step.watch,
         "mark": step.mark.format(**attempt.evidence.numbers),
+        "page": step.page.format(**attempt.evidence.numbers),
         "rate": step.rate,
         "predict": _asked(step.predict),
         "say": _asked(step.say),

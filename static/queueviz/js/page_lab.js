@@ -6,6 +6,8 @@ import { needed } from "./later.js";
 import { page, queueName, who } from "./page_board.js";
 
 const EVERY_MS = 2000;
+const LOOKS = 2; // so often a new mark is brought into view: the first view of a board grows under it
+let looks = 0;
 const HEADER = { lag: "#k-lag", again: "#k-again", retrying: "#k-retry", dead: "#side", out: "#k-io", subscription: "#k-subscription" };
 const panel = $("#lab");
 const kept = new KeptAnswer(panel);
@@ -144,9 +146,9 @@ function watch() {
   if (!marked) return;
   if (predicted) marked.dataset.predicted = predicted;
   else delete marked.dataset.predicted;
-  if (marked.classList.contains("lab-watch")) return;
+  if (!marked.classList.contains("lab-watch")) looks = LOOKS;
   marked.classList.add("lab-watch");
-  if (!marked.contains(document.activeElement)) bring(marked);
+  if (looks-- > 0 && !marked.contains(document.activeElement)) bring(marked);
 }
 
 function bring(marked) {
