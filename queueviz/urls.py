@@ -12,8 +12,6 @@ from queueviz.pages import (
     analytics,
     audit,
     branch,
-    claim_tests,
-    compare,
     course_jobs,
     course_live,
     courses,
@@ -37,6 +35,7 @@ from queueviz.pages import (
     sandbox_operations,
     share,
     student_data,
+    what_if,
 )
 
 register_converter(slugs.AttachedName, "attached")
@@ -115,10 +114,12 @@ urlpatterns = [
     path("s/<slug:slug>/messages/<str:id>/", sandbox.page, {"tab": "message"}, name="message"),
     path("s/<slug:slug>/branch/", branch.branch, name="branch"),
     path("s/<slug:slug>/branching/", branch.branching, name="branching"),
-    path("s/<slug:slug>/claims/", claim_tests.choose, name="claims"),
-    path("s/<slug:slug>/claims/<slug:play>/", claim_tests.tried, name="claim-tried"),
-    path("s/<slug:slug>/compare/", compare.choose, name="compare"),
-    path("s/<slug:slug>/compare/<slug:play>/", compare.compared, name="compared"),
+    path("s/<slug:slug>/claims/", what_if.moved),
+    path("s/<slug:slug>/claims/<slug:play>/", what_if.moved),
+    path("s/<slug:slug>/compare/", what_if.moved),
+    path("s/<slug:slug>/compare/<slug:play>/", what_if.moved),
+    path("s/<slug:slug>/what-if/", what_if.choose, name="what-if"),
+    path("s/<slug:slug>/what-if/<slug:play>/", what_if.run, name="what-if-run"),
     path("s/<slug:slug>/share/", share.share, name="share"),
     path("s/<slug:slug>/share/links/", share.links, name="share-links"),
     path("s/<slug:slug>/share/lab/", share.lab, name="share-lab"),

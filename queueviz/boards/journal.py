@@ -23,7 +23,7 @@ WORDS: Texts = {
     "journal.older": _("Older"),
     "journal.further": _("Search further back"),
     "journal.nothing_fits": _("No event matches: {filters}."),
-    "journal.branch": _("branch"),
+    "journal.what_if": _("what if?"),
     "journal.board": pgettext("as it was at an event", "board"),
     "journal.diff": pgettext("marks an event to be compared", "diff"),
     "journal.diff_mark": _("Compare event #{seq}"),

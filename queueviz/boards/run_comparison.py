@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple, NotRequired, TypedDict, cast
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from queueviz.templatetags.formats import UNKNOWN, duration, number
+from queueviz.boards.action_texts import action_text
+from queueviz.templatetags.formats import duration, number
+from queueviz.texts import Text, Texts
 from sandbox.queries.rows.board import Board
 
 INSTEAD: dict[str, tuple[str, ...]] = {
@@ -23,14 +26,36 @@ INSTEAD: dict[str, tuple[str, ...]] = {
 KEPT_FIELDS = ("actor", "broker", "broker_id")
 
 
+DONE: Texts = {
+    "CrashActor": gettext_lazy("{name} crashed"),
+    "StopActor": gettext_lazy("{name} stopped cleanly"),
+    "HangActor": gettext_lazy("{name} hung"),
+    "KillBroker": gettext_lazy("{name} was killed"),
+    "StopBroker": gettext_lazy("{name} shut down"),
+    "PowerCut": gettext_lazy("{name} lost power"),
+}
+LEFT_OUT: Texts = {
+    "CrashActor": gettext_lazy("without the crash of {name}"),
+    "StopActor": gettext_lazy("without the stop of {name}"),
+    "HangActor": gettext_lazy("without the hang of {name}"),
+    "KillBroker": gettext_lazy("without the kill of {name}"),
+    "StopBroker": gettext_lazy("without the shutdown of {name}"),
+    "PowerCut": gettext_lazy("without the power cut of {name}"),
+}
+"""Names of runs: by what was done, or was not."""
+
+
 class Line(NamedTuple):
-    """A line of the comparison.  `worse`: 1 after is worse than before, -1 better, 0 the same."""
+    """A line of the comparison.
+
+    `worse`: 1 after is worse than before, -1 better, 0 the same.  `known`: both numbers are known.
+    """
 
     name: str
     before: str
     after: str
-    difference: str
     worse: int
+    known: bool
     why: str
 
 
@@ -119,15 +144,31 @@ def instead_of(action: str, fields: Mapping[str, object], other: str) -> OtherAc
     return cast(OtherAction, {"action": other, **{name: fields[name] for name in KEPT_FIELDS if name in fields}})
 
 
+def names_of(action: str, fields: Mapping[str, object], instead: OtherAction | None) -> tuple[str, str]:
+    """Return the names of the unchanged and of the changed run."""
+    text = action_text(action, fields)
+    before = _named(DONE[action], fields) if action in DONE else _("with: {action}").format(action=text)
+    if instead is not None:
+        return before, _named(DONE[instead["action"]], fields)
+    if action in LEFT_OUT:
+        return before, _named(LEFT_OUT[action], fields)
+    return before, _("without: {action}").format(action=text)
+
+
+def _named(pattern: Text, fields: Mapping[str, object]) -> str:
+    node = f"{fields.get('broker')}.{fields['broker_id']}" if fields.get("broker_id") else fields.get("broker")
+    return str(pattern).format(name=fields.get("actor") or node)
+
+
 def lines_of(result: Comparison) -> list[Line]:
     before, after = result["before"]["figures"], result["after"]["figures"]
     names = {**result["before"]["names"], **result["after"]["names"]}
     waits = [figures["longest_lock_wait"] for figures in (before, after)]
     longer = max((wait for wait in waits if wait), key=lambda wait: wait["ms"], default=None)
     lost = before["lost"] or after["lost"]
-    return [
+    lines = [
         _count(
-            _("Delivered again"),
+            _("Delivered twice"),
             before["delivered_again"],
             after["delivered_again"],
             _("delivered to a listener, offset not committed"),
@@ -138,38 +179,27 @@ def lines_of(result: Comparison) -> list[Line]:
             after["lost"],
             _("stored, then lost in a power cut before the flush to disk") if lost else _("none in either run"),
         ),
-        _time(
-            _("Longest lock wait"),
-            waits[0]["ms"] if waits[0] else 0,
-            waits[1]["ms"] if waits[1] else 0,
-            _("no lock was refused")
-            if longer is None
-            else _("{queue}: {who} was refused the lock while {holder} held it").format(
-                queue=longer["queue"],
-                who=names.get(longer["who"], longer["who"]),
-                holder=names.get(longer["holder"], longer["holder"]),
-            ),
-        ),
         _count(_("Lag at the end"), before["lag"], after["lag"], _("stored, not committed, all groups together")),
     ]
+    if longer is not None:
+        reason = _("{queue}: {who} was refused the lock while {holder} held it").format(
+            queue=longer["queue"],
+            who=names.get(longer["who"], longer["who"]),
+            holder=names.get(longer["holder"], longer["holder"]),
+        )
+        before_ms, after_ms = (wait["ms"] if wait else 0 for wait in waits)
+        lines.append(_time(_("Longest lock wait"), before_ms, after_ms, reason))
+    return lines
 
 
 def _count(name: str, before: int | None, after: int | None, reason: str) -> Line:
     known = before is not None and after is not None
     change = after - before if before is not None and after is not None else 0
-    return Line(
-        name, number(before), number(after), _signed(change, number) if known else UNKNOWN, _sign(change), reason
-    )
+    return Line(name, number(before), number(after), _sign(change), known, reason)
 
 
 def _time(name: str, before: int, after: int, reason: str) -> Line:
-    return Line(
-        name, duration(before), duration(after), _signed(after - before, duration), _sign(after - before), reason
-    )
-
-
-def _signed(change: int, text: Callable[[int], str]) -> str:
-    return f"{'+' if change > 0 else '−' if change < 0 else ''}{text(abs(change))}"
+    return Line(name, duration(before), duration(after), _sign(after - before), True, reason)
 
 
 def _sign(change: int) -> int:

@@ -12,7 +12,7 @@ class DoneAct(TypedDict):
 
 
 class Counterexample(TypedDict):
-    """The shortest run that contradicts the claim."""
+    """The shortest run that contradicts the claim, so far.  `drawn`: its number of actions before they were removed."""
 
     seed: str
     until_ms: int
@@ -20,13 +20,18 @@ class Counterexample(TypedDict):
     cases: int
     sentence: str | None
     values: dict[str, str]
+    drawn: int
 
 
 class ClaimResult(TypedDict):
-    """The result of a test, as `simulation.try_claim` prints it."""
+    """The result of a test, as `simulation.try_claim` prints it: at its end, and after each run.
+
+    `tried`: seed and number of cases of the runs so far.
+    """
 
     claim: str
     seeds: int
+    tried: list[tuple[int, int]]
     held: int
     broken: int
     looked_at: int

@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,13 +15,15 @@ from django.utils.safestring import mark_safe
 
 from queueviz.boards.js_texts import PageTexts, texts
 from queueviz.boards.player_texts import PLAYER_WORDS
+from queueviz.links.share_links import Note
 from queueviz.operations.module_graph import imported
 from sandbox.findings.all_rules import BY_CODE
 
 MAIN = "page_offline.js"
 STYLES = ("tokens", "base", "strip", "board", "player")
 FROM = re.compile(r"""(\bfrom|\bimport)\s*(["'])\./(\w+\.js)\2""")
-FAMILY = re.compile(r"""["`](\w+)\.""")  # of `strip.head`
+KEY = re.compile(r"""["`](\w+\.[\w ]+)["`]""")  # of a text, as "strip.head"
+FAMILY = re.compile(r"""["`](\w+)\.(?:[\w ]*\$\{|["`])""")  # of texts whose keys are computed, as `strip.${name}`
 FONT = re.compile(r"@font-face\s*\{[^}]*\}\s*")
 COMMENT = re.compile(r"/\*.*?\*/\s*", re.DOTALL)
 INDENT = re.compile(r"^[ \t]+|^[ \t]*//[^\n]*\n|^\n", re.MULTILINE)
@@ -34,14 +37,18 @@ class Letters(json.JSONEncoder):
         super().__init__(**{**options, "ensure_ascii": False, "separators": (",", ":")})
 
 
-def offline_page(recording: bytes, *, title: str, language: str) -> str:
-    """Return the HTML file.  Its modules import each other through an import map of data addresses."""
+def offline_page(recording: bytes, *, title: str, language: str, notes: Sequence[Note] = ()) -> str:
+    """Return the HTML file.  Its modules import each other through an import map of data addresses.
+
+    `notes`: the player shows them, and pauses there.
+    """
     modules = {f"queueviz/{name}": _address(name) for name in (MAIN, *imported(MAIN))}
     context = {
         "title": title,
         "language": language,
         "main": f"queueviz/{MAIN}",
         "texts": json_script(_said(), "texts", Letters),
+        "notes": json_script([note._asdict() for note in notes], "notes", Letters),
         "styles": mark_safe("\n".join(map(_style, STYLES))),
         "modules": mark_safe(json.dumps({"imports": modules}).replace("</", "<\\/")),
         "recording": base64.b64encode(recording).decode(),
@@ -55,14 +62,17 @@ def _address(module: str) -> str:
 
 
 def _said() -> PageTexts:
-    """Return the texts of the families that the modules name, without titles of findings: their codes are words."""
-    families = {family for name in (MAIN, *imported(MAIN)) for family in FAMILY.findall(_read(f"js/{name}"))}
+    """Return the texts that the modules name, without titles of findings: their codes are words."""
+    source = "".join(_read(f"js/{name}") for name in (MAIN, *imported(MAIN)))
+    keys, families = set(KEY.findall(source)), set(FAMILY.findall(source))
     words = texts(PLAYER_WORDS)
     values = {value: word for value, word in words["values"].items() if value not in BY_CODE}
     return {
         **words,
         "values": values,
-        "texts": {key: text for key, text in words["texts"].items() if key.partition(".")[0] in families},
+        "texts": {
+            key: text for key, text in words["texts"].items() if key in keys or key.partition(".")[0] in families
+        },
     }
 
 

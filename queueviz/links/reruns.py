@@ -56,6 +56,7 @@ class PlayMessage(TypedDict, total=False):
     """A line that a play prints."""
 
     progress: float
+    partial: object
     result: object
     refused: PlayRefusal
 
@@ -83,6 +84,7 @@ class Play:
         self.holder = holder
         self.state = "waiting"
         self.progress = 0.0
+        self.partial: object = None  # the result so far, also of a play that was cancelled
         self.result: object = None  # of a play that is done; its reader knows its type
         self.refused: PlayRefusal | None = None
         self._command = [sys.executable, "-m", *arguments]
@@ -142,6 +144,7 @@ class Play:
 
     def _hear(self, message: PlayMessage) -> None:
         self.progress = message.get("progress", self.progress)
+        self.partial = message.get("partial", self.partial)
         if self.state == "running" and "result" in message:
             self.result, self.state = message["result"], "done"
         elif self.state == "running" and "refused" in message:

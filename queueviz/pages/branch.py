@@ -1,4 +1,4 @@
-"""Pages to branch from an event: the kept part of the run, the progress of the branch, and its sandbox."""
+"""Branches from an event: their creation, and the page of its progress."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -6,42 +6,37 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
-from queueviz import engine
 from queueviz.access import policy, visitor
-from queueviz.boards.js_texts import texts
 from queueviz.links import branching as branches
 from queueviz.links import incidents
 from queueviz.pages.redirects import go
+from queueviz.pages.what_if import moved
+from queueviz.pages.what_if_comparison import change_of
 from queueviz.sandboxes import ownership
-from queueviz.slugs import root_of
 from queueviz.whole_numbers import event_number
-from sandbox.journal.event_filter import EventFilter
 
-MOST_ACTIONS = 50  # of the newest before the event that are offered
 POLLED = "queueviz/partials/branching.html"
 
 
 @require_http_methods(["GET", "POST"])
 def branch(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the event and the actions before it, each of which may be left out.  POST makes the branch."""
+    """Create a branch from event `at`.  GET: redirect to the page that replaced the form.
+
+    `seq` and `instead` in the form: the action to change, and the action in its place; without `instead` it is left
+    out.
+    """
     requester = visitor.of_request(request)
-    sandbox = policy.sandbox_for(requester, slug, "see")
-    if request.method == "POST":
-        made = branches.branch(
-            requester,
-            slug,
-            at=event_number(request.POST.get("at", "")),
-            without=[event_number(seq) for seq in request.POST.getlist("without")],
-        )
-        return redirect("branching", made.sandbox.slug)
-    at = event_number(request.GET.get("at", ""))
-    page = engine.answer(engine.port().look_back(slug, EventFilter("actions", ()), before=at + 1, most=MOST_ACTIONS))
-    actions = [row for row in page.rows if row["by"] != "template"]
-    return render(
-        request,
-        "queueviz/pages/branch.html",
-        {"sandbox": sandbox, "root": root_of(slug), "at": at, "actions": actions, "texts": texts()},
-    )
+    policy.sandbox_for(requester, slug, "see")
+    if request.method == "GET":
+        return moved(request, slug)
+    at = event_number(request.POST.get("at", ""))
+    if "seq" not in request.POST:
+        made = branches.branch(requester, slug, at=at)
+    else:
+        seq, other = change_of(slug, request.POST)
+        instead = None if other is None else {seq: dict(other)}
+        made = branches.branch(requester, slug, at=at, without=[seq] if other is None else (), instead=instead)
+    return redirect("branching", made.sandbox.slug)
 
 
 @require_http_methods(["GET", "POST"])

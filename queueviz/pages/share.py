@@ -17,7 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from queueviz import refusals
+from queueviz import engine, refusals
 from queueviz.access import policy, visitor
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import Context
@@ -30,12 +30,15 @@ from queueviz.sandboxes import lab_files, visitor_actions
 from queueviz.slugs import api_of, root_of
 from queueviz.texts import Texts
 from queueviz.whole_numbers import whole
+from sandbox.journal.event_filter import EventFilter
 from sandbox.kernel.errors import ActionRefused
 
 PARTS = {"board": (960, 640), "strips": (640, 480), "lanes": (320, 480)}  # what the player draws, in CSS pixels
 LEAST_WIDTH = 320
 SIZE_DIGITS = 5
+MADE, MADE_S = "made_link", 60  # the cookie with the secret of a new link, until its page has shown it
 AROUND, LIVES = 500, 30  # events on both sides, and days: what the form offers
+FRONT = 2  # of the kinds; the others are under "More"
 KINDS = (
     ("live", _("Live, read only"), _("Viewers watch this sandbox while it runs.")),
     ("range", _("A range as a recording"), _("Viewers play, scrub and pause. No broker runs.")),
@@ -59,9 +62,13 @@ PYTHON = "text/x-python; charset=utf-8"
 RECORDING = "application/vnd.queueviz.recording"
 
 
+@never_cache
 @require_http_methods(["GET", "POST"])
 def share(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show the form and the list of links.  POST makes a link and shows its address, once."""
+    """Show the form and the list of links.  POST makes a link and redirects to the page that shows its address, once.
+
+    A reproducible link is shown at once: nothing is stored, so a reload makes no second one.
+    """
     requester = visitor.of_request(request)
     sandbox = policy.sandbox_for(requester, slug, "share")
     newest = share_links.newest(slug)
@@ -70,20 +77,44 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
         "root": root_of(slug),
         "newest": newest,
         "lives": share_links.LIVES_DAYS,
-        "given": request.POST or _offered(request, newest),
-        "kinds": KINDS,
+        "given": request.POST or _offered(request, slug, newest),
+        "kinds": KINDS[:FRONT],
+        "more_kinds": KINDS[FRONT:],
+        "chosen": request.POST.get("kind", "range"),
         "texts": texts(WORDS | PLAYER_WORDS),
         "config": {"api": api_of(slug), "newest": newest},
     }
     status = 200
     if request.method == "POST":
         try:
-            is_recipe = request.POST.get("kind") == "recipe"
-            context |= _recipe(request, sandbox) if is_recipe else _link(request, requester, sandbox)
+            if request.POST.get("kind") != "recipe":
+                return _redirect_to(request, slug, _make(request, requester, sandbox))
+            context |= _recipe(request, sandbox)
         except ActionRefused as refused:
             status, refusal = refusals.describe(refused)
             context["refused"] = refusals.beside(status, refusal)
-    return render(request, "queueviz/pages/share.html", context | _list(sandbox), status=status)
+    secret = request.get_signed_cookie(MADE, default="", max_age=MADE_S, salt=slug)
+    if secret and request.method == "GET":
+        context |= _link(request, requester, secret)
+    answer = render(request, "queueviz/pages/share.html", context | _list(sandbox), status=status)
+    answer.delete_cookie(MADE, path=request.path)
+    return answer
+
+
+def _redirect_to(request: HttpRequest, slug: str, secret: str) -> HttpResponse:
+    """Return the redirect to the page that shows a new link.  Its browser alone holds the secret, for a minute."""
+    answer = redirect("share", slug)
+    answer.set_signed_cookie(
+        MADE,
+        secret,
+        salt=slug,
+        max_age=MADE_S,
+        path=request.path,
+        httponly=True,
+        samesite="Strict",
+        secure=request.is_secure(),
+    )
+    return answer
 
 
 @require_GET
@@ -254,14 +285,15 @@ def _recipe(request: HttpRequest, sandbox: Sandbox) -> Context:
     return {"url": request.build_absolute_uri(recipe.address), "test": recipe.test}
 
 
-def _link(request: HttpRequest, requester: visitor.Visitor, sandbox: Sandbox) -> Context:
-    """Make the link that the form requests and return the values that show it, once."""
-    secret = _make(request, requester, sandbox)
+def _link(request: HttpRequest, requester: visitor.Visitor, secret: str) -> Context:
+    """Return the values that show a new link, once."""
     made = share_links.find(requester, secret)
-    shown: Context = {"made": made, "url": _absolute(request, "shared", secret)}
+    shown: Context = {"made": made, "chosen": made.kind, "url": _absolute(request, "shared", secret)}
     if made.kind != share_links.RANGE:
         return shown
-    share_recordings.begin(made)
+    first, last, at, _language, notes = made.shown
+    text = "\n".join(f"{share_links.NOTE_MARK}{note.seq} {note.text}" for note in notes)
+    shown["given"] = {"first": first, "last": last, "at": at, "days": LIVES, "label": made.grant.label, "notes": text}
     frames = {part: _frame(request, secret, part, *size) for part, size in PARTS.items()}
     return shown | {"frame": frames["board"], "frames": frames}
 
@@ -279,7 +311,9 @@ def _make(request: HttpRequest, requester: visitor.Visitor, sandbox: Sandbox) ->
         )
     share_recordings.demand_room()
     share_links.sweep()
-    return share_links.make(requester, sandbox, _shown(request), label=label, days=days)
+    secret = share_links.make(requester, sandbox, _shown(request), label=label, days=days)
+    share_recordings.begin(share_links.find(requester, secret))
+    return secret
 
 
 def _shown(request: HttpRequest) -> Shown:
@@ -306,14 +340,22 @@ def _size(request: HttpRequest, field: str, otherwise: int) -> int:
     return otherwise if size is None else size
 
 
-def _offered(request: HttpRequest, newest: int) -> Context:
-    """Return the form's initial values: events around the one in the query, else the newest 1,000 events."""
+def _offered(request: HttpRequest, slug: str, newest: int) -> Context:
+    """Return the form's initial values: events around the one in the query, else around the last fact."""
     at = whole(request.GET.get("at", ""))
     if at is None or at > newest:
-        first = max(0, newest - 2 * AROUND)
-        return {"first": first, "last": newest, "at": first, "days": LIVES}
+        at = _last_fact(slug, newest)
     first = max(0, at - AROUND)
-    return {"first": first, "last": min(newest, at + AROUND), "at": at or first, "days": LIVES}
+    return {"first": first, "last": min(newest, at + AROUND), "at": at, "days": LIVES}
+
+
+def _last_fact(slug: str, newest: int) -> int:
+    """Return the number of the last action of this run, or of the last fact, or the newest event."""
+    for show in ("actions", "told"):
+        page = engine.answer(engine.port().look_back(slug, EventFilter(show, ()), before=newest + 1, most=1))
+        if row := next((row for row in page.rows if row.get("by") != "template"), None):
+            return int(row["seq"])
+    return newest
 
 
 def _absolute(request: HttpRequest, route: str, *args: str) -> str:

@@ -30,6 +30,7 @@ from sandbox.recording.journal_range import FACT_NAMES
 from sandbox.recording.live import board_of, frame_of
 from sandbox.recording.writer import write_recording
 from sandbox.simulation.beside import Progress, serve
+from sandbox.simulation.member_labels import labels_of
 from sandbox.simulation.run_figures import Figures, figures_of
 
 LEAD_MS = 30_000  # of the sandbox, before the action
@@ -66,7 +67,7 @@ class Side(NamedTuple):
                 "longest_lock_wait": self.figures.longest_lock_wait and self.figures.longest_lock_wait._asdict(),
             },
             "board": board,
-            "names": _names(last),
+            "names": labels_of(last),
             "recording": recording and base64.b64encode(recording).decode(),
             "refused": [seq for seq, _ in self.refused],
         }
@@ -197,16 +198,6 @@ def _board_of(snapshot: Snapshot, fields: dict[str, object]) -> dict[str, str] |
         for subscription in group["subscription"]:
             return {"group": group["group"], "topic": subscription["topic"]}
     return None
-
-
-def _names(last: Snapshot) -> dict[str, str]:
-    """Return the members' labels by client id."""
-    return {
-        member["client_id"]: member["actor"]
-        for group in last["groups"]
-        for member in group["members"]
-        if member["actor"]
-    }
 
 
 def _first_difference(

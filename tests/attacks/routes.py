@@ -94,6 +94,10 @@ OPEN = {
     "oembed",
     "v/<slug:secret>/fork/",
     "v/<slug:secret>/<path:rest>",
+    "s/<slug:slug>/claims/",
+    "s/<slug:slug>/claims/<slug:play>/",
+    "s/<slug:slug>/compare/",
+    "s/<slug:slug>/compare/<slug:play>/",
 }
 """Anyone's: they lead to nothing that is someone's, or by a secret alone."""
 
@@ -111,10 +115,8 @@ NEEDS: dict[str, list[Ask]] = {
     "s/<slug:slug>/messages/<str:id>/": [Ask("GET", "see", {"id": "0" * 32})],
     "s/<slug:slug>/branch/": [*SEE, Ask("POST", "see", body={"at": "1"})],
     "s/<slug:slug>/branching/": [*SEE, Ask("POST", "share")],
-    "s/<slug:slug>/claims/": [*SEE, Ask("POST", "see", body={"claim": "none"})],
-    "s/<slug:slug>/claims/<slug:play>/": [Ask(method, "see", finds=False) for method in ("GET", "POST")],
-    "s/<slug:slug>/compare/": [Ask("GET", "see", finds=False), Ask("POST", "see", body={"seq": "1"}, finds=False)],
-    "s/<slug:slug>/compare/<slug:play>/": [Ask(method, "see", finds=False) for method in ("GET", "POST")],
+    "s/<slug:slug>/what-if/": [*SEE, Ask("POST", "see", body={"mode": "seeds", "claim": "none"})],
+    "s/<slug:slug>/what-if/<slug:play>/": [Ask(method, "see", finds=False) for method in ("GET", "POST")],
     "s/<slug:slug>/share/": [Ask("GET", "share"), Ask("POST", "share")],
     "s/<slug:slug>/share/links/": [Ask("GET", "share")],
     "s/<slug:slug>/share/lab/": [Ask("GET", "share")],

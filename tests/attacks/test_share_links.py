@@ -113,7 +113,7 @@ def test_only_so_many_recordings_are_made_at_once(visitor: Client, mine: str, mo
     monkeypatch.setattr(share_recordings, "begin", BEGIN)
     monkeypatch.setattr(share_recordings, "_waiting", set())
     monkeypatch.setattr(share_recordings, "_follow", lambda share, scores: None)
-    assert [visitor.post(f"/s/{mine}/share/", FORM).status_code for _ in range(3)] == [200, 200, 429]
+    assert [visitor.post(f"/s/{mine}/share/", FORM).status_code for _ in range(3)] == [302, 302, 429]
     assert Grant.objects.filter(kind="share").count() == 2
     assert visitor.get(f"/s/{mine}/share/links/").content.decode().count("generating") == 2
 

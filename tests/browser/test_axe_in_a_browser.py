@@ -27,7 +27,7 @@ PAGES = {
     "connect": ("orders", "connect/", ".snippet"),
     "empty": ("empty", "", "#no-queues"),
 }
-BESIDE = ("", "recipe/", "labs/", "incidents/", "s/{slug}/share/", "s/{slug}/branch/?at=20", "s/{slug}/claims/")
+BESIDE = ("", "recipe/", "labs/", "incidents/", "s/{slug}/share/", "s/{slug}/what-if/?at=20")
 OF_OTHER_FILES = ("topology/", "audit/", "history/", "pipeline/")
 MARKED = ("locks", "index", "settings", "topics", "reset")  # beside numbers that the articles give otherwise
 CLIPPED = """() => [...document.querySelectorAll(".differs .said")]

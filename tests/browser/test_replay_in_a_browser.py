@@ -139,27 +139,3 @@ def test_another_view_at_an_event_does_not_update_and_leads_to_other_events(site
     page.keyboard.press("l")
     page.wait_for_url(lambda url: "at=" not in url)
     expect(page.locator("#replay-pill")).to_have_count(0)
-
-
-def test_two_runs_are_looked_at_at_one_time_since_the_action(site: Site, newest: int) -> None:
-    page = site.page
-    page.goto(f"{site.base_url}/s/{site.slug}/branch/?at={newest}")
-    page.locator("a[href*='compare/?seq=']").last.click()
-    page.locator("input[value=StopActor]").check()
-    page.locator("main form button").first.click()
-    since = page.locator("#since")
-    expect(since).to_have_text("+90.0 s since the action", timeout=LONG_MS)  # two processes play first
-    before, after = page.locator(".side").all()
-    page.locator("#line input").press("Home")
-    expect(since).to_have_text(re.compile("^\u2212"))
-    tables = [side.locator("tbody").text_content() for side in (before, after)]
-    assert tables[0] == tables[1] != ""
-    page.locator("#parted").click()
-    expect(since).to_have_text("+0.3 s since the action")
-    page.keyboard.press(".")
-    expect(since).not_to_have_text("+0.3 s since the action")
-    page.locator("#line input").press("End")
-    expect(since).to_have_text("+90.0 s since the action")
-    for side in (before, after):
-        side.locator("summary").click()
-        assert side.locator("tbody tr").count() == side.locator("[data-queue]").count() > 0

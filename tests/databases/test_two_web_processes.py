@@ -37,8 +37,9 @@ class Pair(NamedTuple):
 
     def live_link(self) -> tuple[str, str]:
         """Its secret, and the number it is revoked by."""
-        page = self.post("share/", kind="live", label="", days="1")
-        assert page.status_code == 200, page.text
+        answer = self.post("share/", kind="live", label="", days="1")
+        assert answer.status_code == 302, answer.text
+        page = self.owner.get(f"/s/{self.slug}/share/")
         address = page.text.split('readonly\n              value="')[1].split('"')[0]
         return urlsplit(address).path.split("/")[2], max(re.findall(r'name="link" value="(\d+)"', page.text), key=int)
 

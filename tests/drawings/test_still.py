@@ -117,6 +117,15 @@ def test_at_each_moment_one_value_of_a_text_is_shown(modules: Modules) -> None:
         assert len(shown) == 1
 
 
+def test_a_picture_that_moves_says_what_happened(modules: Modules) -> None:
+    frames = [
+        {**frame, "fact": "A crashed" if number >= 20 else ""} for number, frame in enumerate(walking(40, queues=2))
+    ]
+    drawn = read(modules("still", MOVING, frames, TEXTS))
+    facts = {node.text: node[0] for node in drawn.iter(f"{SVG}text") if node.get("class") == "fact"}
+    assert (_at(facts["A crashed"], 0), _at(facts["A crashed"], 0.9)) == ("hidden", "visible")
+
+
 def _at(step: ElementTree.Element, moment: float) -> str:
     times = [float(share) for share in step.get("keyTimes", "").split(";")]
     return step.get("values", "").split(";")[max(place for place, time in enumerate(times) if time <= moment)]

@@ -81,6 +81,31 @@ def test_no_duplicates_holds_after_a_stop_and_falls_after_a_crash_with_one_act()
     assert fallen["distribution"]["low"] <= fallen["distribution"]["median"] <= fallen["distribution"]["high"]
 
 
+def test_the_first_counterexample_is_reported_at_once_and_gets_shorter_while_seeds_run() -> None:
+    reports: list[dict[str, Any]] = []
+    result = try_claim(
+        "at-most-one-owner",
+        SEEDS,
+        basis_of(None, "orders", "sandbox"),
+        workers=1,
+        progress=lambda share, partial=None: reports.append(partial),
+    )
+    with_one = [report for report in reports if report["counterexample"]]
+    assert len(with_one[0]["tried"]) < SEEDS
+    assert with_one[0]["counterexample"]["drawn"] >= len(with_one[0]["counterexample"]["acts"])
+    lengths = [len(report["counterexample"]["acts"]) for report in with_one]
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[-1] == len(result["counterexample"]["acts"]) < lengths[0]
+    assert (
+        min(len(report["tried"]) for report in with_one if len(report["counterexample"]["acts"]) < lengths[0]) < SEEDS
+    )
+    assert [len(report["tried"]) for report in reports] == sorted(len(report["tried"]) for report in reports)
+    assert (reports[-1]["held"] + reports[-1]["broken"], [seed for seed, _ in result["tried"]]) == (
+        SEEDS,
+        [*range(SEEDS)],
+    )
+
+
 def test_a_counterexample_is_played_again_and_has_no_act_too_many(tmp_path: Path) -> None:
     stage = Recorded(tmp_path, "orders", seed=5, luck=3)
     stage.run(5)

@@ -1,4 +1,4 @@
-"""Branches: the page that asks, the page that waits, and the engine itself by the API."""
+"""Branches: the button, the page of their progress, and the engine itself by the API."""
 
 from typing import Any
 
@@ -17,29 +17,11 @@ from tests.web.fake_port import FakePort
 JSON = "application/json"
 
 
-def test_the_branch_page_offers_the_actions_before_the_event(visitor: Client, mine: str, port: FakePort) -> None:
-    port.rows = [
-        {
-            "seq": str(seq),
-            "at_ms": seq,
-            "type": "ActionTaken",
-            "cause": None,
-            "action": "CrashActor",
-            "fields": {"actor": "A"},
-            "by": by,
-        }
-        for seq, by in ((3, "template"), (7, "owner"), (9, "owner"))
-    ]
-    page = visitor.get(f"/s/{mine}/branch/?at=8").content.decode()
-    assert "Event #8 of" in page
-    assert [seq for seq in (3, 7, 9) if f'name="without" value="{seq}"' in page] == [7]
-
-
 def test_the_button_makes_a_branch_that_names_its_parent(visitor: Client, mine: str, port: FakePort) -> None:
-    answer = visitor.post(f"/s/{mine}/branch/", {"at": "8", "without": ["7"]})
+    answer = visitor.post(f"/s/{mine}/branch/", {"at": "8"})
     made = Sandbox.objects.get(branch_of=mine)
     assert (answer.status_code, answer["Location"]) == (302, f"/s/{made.slug}/branching/")
-    assert (made.branch_at, made.template, port.branched[0].changes) == (8, "orders", {7: None})
+    assert (made.branch_at, made.template, port.branched[0].changes) == (8, "orders", {})
     assert b"re-executed up to event" in visitor.get(f"/s/{made.slug}/branching/").content
     port.sandboxes[made.slug] = "live"
     answer = visitor.get(f"/s/{made.slug}/branching/", headers={"HX-Request": "true"})
@@ -83,7 +65,7 @@ def test_no_run_is_played_again_while_a_lab_of_a_course_or_an_exam_is_in_progres
     port.refuse["ask"] = ActionRefused(503, "The sandbox is asleep.")
     assert visitor.post(f"/s/{mine}/branch/", {"at": "8"}).status_code == status
     if status == 409:
-        assert visitor.post(f"/s/{mine}/compare/", {"seq": "7", "instead": "nothing"}).status_code == 409
+        assert visitor.post(f"/s/{mine}/what-if/", {"mode": "leave-out", "seq": "7"}).status_code == 409
 
 
 def test_a_branch_that_is_cancelled_leaves_nothing(visitor: Client, mine: str) -> None:
@@ -104,7 +86,7 @@ def test_what_the_engine_refuses_leaves_no_row_and_a_sentence(visitor: Client, m
 
 @pytest.mark.parametrize("at", ["", "x", "-1", "\u0663", "9" * 19])
 def test_what_is_no_event_is_a_sentence(visitor: Client, mine: str, at: str) -> None:
-    assert visitor.get(f"/s/{mine}/branch/", {"at": at}).status_code == 422
+    assert visitor.post(f"/s/{mine}/branch/", {"at": at}).status_code == 422
 
 
 def test_a_program_leaves_out_and_replaces_actions(visitor: Client, mine: str, port: FakePort) -> None:

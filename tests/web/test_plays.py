@@ -56,15 +56,15 @@ def test_where_all_places_are_taken_the_oldest_watcher_gives_way_to_who_may_act(
 
 
 def test_who_only_watches_cannot_cancel_another_s_play(visitor: Client, anonymous: Client, mine: str) -> None:
-    visitor.post(f"/s/{mine}/claims/", {"claim": "order-per-key"})
+    visitor.post(f"/s/{mine}/what-if/", {"mode": "seeds", "claim": "order-per-key"})
     [play] = reruns._plays.values()
-    address = f"/s/{mine}/claims/{play.id}/"
+    address = f"/s/{mine}/what-if/{play.id}/"
     assert (anonymous.post(address).status_code, play.state) == (403, "waiting")
     assert (visitor.post(address).status_code, play.state) == (302, "cancelled")
 
 
 def test_who_only_watches_cancels_the_play_that_is_his_own(visitor: Client, anonymous: Client, mine: str) -> None:
-    anonymous.post(f"/s/{mine}/claims/", {"claim": "order-per-key"})
+    anonymous.post(f"/s/{mine}/what-if/", {"mode": "seeds", "claim": "order-per-key"})
     [play] = reruns._plays.values()
     assert play.holder.is_guest
-    assert (anonymous.post(f"/s/{mine}/claims/{play.id}/").status_code, play.state) == (302, "cancelled")
+    assert (anonymous.post(f"/s/{mine}/what-if/{play.id}/").status_code, play.state) == (302, "cancelled")

@@ -36,7 +36,7 @@ def home(tmp_path: Path, settings: Any, port: FakePort, monkeypatch: pytest.Monk
 
 def made(visitor: Client, slug: str, **fields: str) -> str:
     """The path of a new link; `kind`: live or fork, else to a range."""
-    page = visitor.post(f"/s/{slug}/share/", FORM | fields)
+    page = visitor.post(f"/s/{slug}/share/", FORM | fields, follow=True)
     assert page.status_code == 200, page.content.decode()
     return urlsplit(page.content.decode().split('readonly\n              value="')[1].split('"')[0]).path
 
@@ -47,6 +47,34 @@ def test_a_link_shows_its_range_and_its_notes_to_a_browser_without_rights(visito
     shared = json.loads(page.split('<script id="shared" type="application/json">')[1].split("</script>")[0])
     assert (shared["from"], shared["to"], shared["at"]) == (10, 400, 300)
     assert shared["notes"] == [{"seq": 350, "text": "Who takes q6?"}]
+
+
+def test_a_new_link_is_shown_once_after_a_redirect_and_a_reload_makes_no_second(visitor: Client, mine: str) -> None:
+    answer = visitor.post(f"/s/{mine}/share/", FORM)
+    assert (answer.status_code, answer["Location"]) == (302, f"/s/{mine}/share/")
+    assert answer.cookies["made_link"]["httponly"]
+    pages = [visitor.get(f"/s/{mine}/share/").content for _ in range(2)]
+    assert [b'id="made"' in page for page in pages] == [True, False]
+    assert [b'name="first"' in page and b'value="10"' in page for page in pages] == [True, False], "what was shared"
+    assert len(share_links.listed(Sandbox.objects.get(slug=mine))) == 1
+
+
+def test_live_and_range_are_in_front_and_the_rest_under_more(visitor: Client, mine: str) -> None:
+    page = visitor.get(f"/s/{mine}/share/").content.decode()
+    front, more = page.split('<details class="more">')
+    assert [kind for kind in ("live", "range", "fork", "recipe") if f'value="{kind}"' in front] == ["live", "range"]
+    assert [kind for kind in ("fork", "recipe") if f'value="{kind}"' in more] == ["fork", "recipe"]
+
+
+def test_the_last_action_is_in_the_middle_of_the_offered_range(visitor: Client, mine: str, port: FakePort) -> None:
+    crash = {"type": "ActionTaken", "cause": None, "action": "CrashActor", "fields": {"actor": "A"}, "by": "owner"}
+    port.rows = [
+        {"seq": "1", "at_ms": 1, "type": "SandboxOpened", "cause": None},
+        {**crash, "seq": "2000", "at_ms": 2},
+        {"seq": "9000", "at_ms": 3, "type": "SandboxSlept", "cause": None},
+    ]
+    given = visitor.get(f"/s/{mine}/share/").context["given"]
+    assert (given["first"], given["at"], given["last"]) == (1500, 2000, 2500)
 
 
 def test_the_recording_is_read_by_ranges(visitor: Client, mine: str) -> None:

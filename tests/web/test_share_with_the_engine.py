@@ -38,7 +38,9 @@ def test_a_range_of_a_running_sandbox_is_recorded_and_names_it_nowhere(real_engi
     until(lambda: any(row["type"] == "MessagesConsumed" for row in events(owner, slug)))
     crashed = act(owner, slug, action="CrashActor", actor="B")
     last = until(lambda: next((row["seq"] for row in events(owner, slug) if int(row["seq"]) > crashed + 60), 0))
-    page = owner.post(f"/s/{slug}/share/", FORM | {"first": "0", "last": str(last), "at": str(crashed), "notes": ""})
+    page = owner.post(
+        f"/s/{slug}/share/", FORM | {"first": "0", "last": str(last), "at": str(crashed), "notes": ""}, follow=True
+    )
     url = page.content.decode().split('readonly\n              value="http://testserver')[1].split('"')[0]
     for thread in threading.enumerate():
         if thread.name == share_recordings.THREAD:
@@ -58,7 +60,7 @@ def test_no_page_answer_or_channel_of_a_running_sandbox_names_it_behind_a_live_l
     owner = Client()
     slug = start(owner, "orders")
     until(lambda: any(row["type"] == "MessagesConsumed" for row in events(owner, slug)))
-    page = owner.post(f"/s/{slug}/share/", FORM | {"kind": "live"}).content.decode()
+    page = owner.post(f"/s/{slug}/share/", FORM | {"kind": "live"}, follow=True).content.decode()
     link = page.split('readonly\n              value="http://testserver')[1].split('"')[0]
     newest = events(owner, slug)[-1]["seq"]
     for rest in [

@@ -16,11 +16,12 @@ from django.utils import translation
 
 from queueviz import __version__
 from queueviz.links.offline_page import offline_page
+from queueviz.links.share_links import notes_of
 from sandbox.cluster.templates import TEMPLATES
 from sandbox.control.limits import HostLimits
 from sandbox.journal.event_filter import without_score
 from sandbox.journal.schema import Row
-from sandbox.kernel.errors import BadRecording, CorruptRecord
+from sandbox.kernel.errors import ActionRefused, BadRecording, CorruptRecord
 from sandbox.recording import folder, journal_range
 from sandbox.recording.frame import About, Frame, in_range
 from sandbox.recording.reader import Recording
@@ -53,6 +54,7 @@ class PageOptions(TypedDict):
     page: Path
     title: str
     language: str
+    notes: Path | None
 
 
 class Command(BaseCommand):
@@ -89,6 +91,9 @@ class Command(BaseCommand):
         page.add_argument("page", type=Path, help="the HTML file to write")
         page.add_argument("--title", default="QueueViz")
         page.add_argument("--language", choices=[code for code, _ in settings.LANGUAGES], default="en")
+        page.add_argument(
+            "--notes", type=Path, help='file with notes, one per line: "#18402 Which member acquires q6?"'
+        )
         check = kinds.add_parser("check", help="read a whole recording and report damage")
         check.add_argument("file", type=Path)
 
@@ -108,6 +113,8 @@ class Command(BaseCommand):
                     self._print(file, recording)
         except (BadRecording, CorruptRecord) as error:
             raise CommandError(str(error)) from error
+        except ActionRefused as error:
+            raise CommandError(f"{error.message} {error.hint}") from error
         except OSError as error:
             raise CommandError(f"{error.filename}: {error.strerror}. Choose another path.") from error
 
@@ -125,7 +132,8 @@ class Command(BaseCommand):
 
     def _page(self, file: Path, options: PageOptions) -> None:
         with translation.override(options["language"]):
-            text = offline_page(file.read_bytes(), title=options["title"], language=options["language"])
+            notes = notes_of(options["notes"].read_text("utf-8")) if options["notes"] else ()
+            text = offline_page(file.read_bytes(), title=options["title"], language=options["language"], notes=notes)
         options["page"].write_text(text, "utf-8")
 
     def _print(self, file: Path, recording: Recording) -> None:

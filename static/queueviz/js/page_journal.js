@@ -17,7 +17,7 @@ const short = (id) => names[id] ?? String(id).split("#")[0];
 const more = (row) => (attached ? [seen(row)] : [seen(row), forks(row)]);
 /** The Board as it was at the event, and a sandbox that goes on from there. */
 const linked = location.pathname.startsWith("/v/"); // behind a live link nothing is made
-const branch = ({ seq }) => (linked ? [] : [" · ", el("a", { href: `../branch/?at=${seq}` }, t("journal.branch"))]);
+const branch = ({ seq }) => (linked ? [] : [" · ", el("a", { href: `../what-if/?at=${seq}` }, t("journal.what_if"))]);
 const forks = (row) => el("span", { class: "small forks" }, el("a", { href: `../?at=${row.seq}` }, t("journal.board")), ...branch(row), ...(diff ? [" · ", diff.box(row)] : []));
 function seen(row) {
   if (!isTold(row.type)) return el("code", { class: "small fields" }, fields(row));

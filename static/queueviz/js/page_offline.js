@@ -1,5 +1,5 @@
 /* The player of a file that holds its recording. */
-import { $ } from "./dom.js";
+import { $, json } from "./dom.js";
 import * as player from "./player.js";
 import { opened } from "./player_trouble.js";
 
@@ -12,4 +12,4 @@ function unpacked() {
   }
 }
 
-void opened($("[data-player]"), { bytes: unpacked() }, async () => player);
+void opened($("[data-player]"), { bytes: unpacked(), notes: json("notes") }, async () => player);

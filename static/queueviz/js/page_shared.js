@@ -54,12 +54,13 @@ async function picture(player, moves) {
   }
 }
 
-/** What is shown, and what follows within `lasts_ms` of the sandbox's clock: `{seq, at_ms, board}`. */
-async function boards({ element: drawn, recording, shown, last: end }, lasts_ms) {
+/** What is shown, and what follows within `lasts_ms` of the sandbox's clock: `{seq, at_ms, board, fact}`. */
+async function boards(player, lasts_ms) {
+  const { element: drawn, recording, shown, last: end } = player;
   const channel = $("[data-boards]", drawn).value, found = [];
   for (let ms = 0; ms <= lasts_ms; ms += STEP_MS) {
     const { seq, at_ms, state, last } = await recording.atTime(shown.at_ms + ms), board = state.channels[channel];
-    if (board && at_ms !== found.at(-1)?.at_ms) found.push({ seq, at_ms, board });
+    if (board && at_ms !== found.at(-1)?.at_ms) found.push({ seq, at_ms, board, fact: player.factAt(seq) });
     if (last || seq >= end) break;
   }
   return found;

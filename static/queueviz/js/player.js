@@ -158,8 +158,13 @@ class Player {
   }
 
   say() {
-    const { seq } = this, fact = this.timeline.factAt(seq), note = this.notes.findLast((one) => one.seq <= seq && seq - one.seq < 5);
-    text($("[data-fact]", this.element), note ? note.text : fact ? this.timeline.say(fact) : "");
+    text($("[data-fact]", this.element), this.factAt(this.seq));
+  }
+
+  /** The note at this event, else the newest fact, in words. */
+  factAt(seq) {
+    const fact = this.timeline.factAt(seq), note = this.notes.findLast((one) => one.seq <= seq && seq - one.seq < 5);
+    return note ? note.text : fact ? this.timeline.say(fact) : "";
   }
 
   /** A recording may hold several boards. */

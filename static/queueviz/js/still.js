@@ -6,14 +6,14 @@ import { lagOf } from "./offsets.js";
 import { windowFor } from "./scale.js";
 import { LABELS, LAYERS, planStrip } from "./strip_plan.js";
 
-const WIDTH = 800, ROW = 44, HEAD = 52, FOOT = 12, LEFT = 104, RIGHT = 64;
+const WIDTH = 800, ROW = 44, HEAD = 52, FACT = 16, FOOT = 12, LEFT = 104, RIGHT = 64;
 export const MOST_MS = 30_000, MOST_BYTES = 100_000, LOOPS = 3;
 const PACES_MS = [250, 500, 750, 1000, 1500, 2000, 3000, 5000, 7500];
 
 const escaped = (value) => String(value).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 /**
- * @param {{ seq: number, at_ms: number, board: any }} frame `board`: data of the board channel
+ * @param {{ seq: number, at_ms: number, board: any, fact?: string }} frame `board`: data of the board channel; `fact`: what happened
  * @param {{ title: string, event: string, desc: string, css: string, patterns: string, zone_min?: number }} o `event`: a
  *   text with `{seq}`; `css`: rules with every colour in them; `patterns`: the `pattern` elements they name
  */
@@ -36,13 +36,14 @@ export function moving(frames, o) {
 function drawing(frames, times_ms, o) {
   const keys = inOrder([...new Set(frames.flatMap(({ board }) => Object.keys(board.queues)))]), names = shortNames(keys);
   const window = windowFor(frames.flatMap(({ board }) => Object.values(board.queues).map((row) => lagOf(row) ?? 0)));
-  const height = HEAD + keys.length * ROW + FOOT, run = timeline(times_ms);
-  const rows = keys.map((key, at) => queue(frames.map((frame) => seen(frame, key, window)), names.get(key), HEAD + at * ROW, run));
+  const facts = frames.map((frame) => frame.fact ?? ""), head = HEAD + (facts.some(Boolean) ? FACT : 0);
+  const height = head + keys.length * ROW + FOOT, run = timeline(times_ms);
+  const rows = keys.map((key, at) => queue(frames.map((frame) => seen(frame, key, window)), names.get(key), head + at * ROW, run));
   const said = frames.map(({ seq, at_ms }) => `${clock(at_ms, o.zone_min)} · ${o.event.replace("{seq}", number(seq))}`);
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-labelledby="t d">`
     + `<title id="t">${escaped(o.title)}</title><desc id="d">${escaped(o.desc)}</desc><style>${o.css}</style><defs>${o.patterns}</defs>`
     + `<rect class="ground" width="${WIDTH}" height="${height}" rx="8"/><text class="title" x="16" y="30">${escaped(o.title)}</text>`
-    + `${texts(said, `class="when" x="${WIDTH - 16}" y="30" text-anchor="end"`, run)}${rows.join("")}</svg>`;
+    + `${texts(said, `class="when" x="${WIDTH - 16}" y="30" text-anchor="end"`, run)}${head > HEAD ? texts(facts, 'class="fact" x="16" y="52"', run) : ""}${rows.join("")}</svg>`;
 }
 
 /** The values of a row in a frame; null: the queue does not exist. */

@@ -1,7 +1,9 @@
 /* Two runs side by side, at one time since the action: the board of each, with one scale for both, the newest fact, and
-   the first difference in words. */
+   their differences in time order. */
+import "./page_what_if.js";
 import { ComparedLine, sinceText } from "./compared_line.js";
-import { $, $$, around, attr, json, text } from "./dom.js";
+import { differences } from "./compared_facts.js";
+import { $, $$, around, attr, el, json, text } from "./dom.js";
 import { number } from "./format.js";
 import { QueueRows } from "./queue_rows.js";
 import { queueRows } from "./queue_table.js";
@@ -9,19 +11,15 @@ import { Recording } from "./recording.js";
 import { windowFor } from "./scale.js";
 import { shareWindow } from "./strip.js";
 import { reach } from "./strip_plan.js";
-import { setUpTheme } from "./theme.js";
 import { sentence, t } from "./words.js";
 
 const none = { of: () => [] };
 const captions = Object.fromEntries(["min", "next", "beyond", "below", "none"].map((name) => [name, t(`strip.${name}`)]));
 
-setUpTheme();
-const { sides, names, action_ms, first_ms, before_ms, after_ms } = json("compared"), rows = json("rows");
+const MOST_DIFFERENCES = 30; // in the table, the first
+const { sides, runs, names, action_ms, first_ms, before_ms, after_ms } = json("compared");
 const who = (id) => names[id] ?? String(id).split("#")[0];
 const said = (row) => sentence(row, who, (key) => key);
-for (const node of $$("[data-fact]")) text(node, said(rows[node.dataset.fact]));
-const firsts = rows.slice(1);
-$$("[data-row]").forEach((node, at) => text(node, said(firsts[at])));
 
 class Side {
   constructor(element, recording, facts) {
@@ -50,6 +48,17 @@ class Side {
     this.list.paint(board, { now: at_ms, captions, jump: true, history: none });
     $("tbody", this.element).replaceChildren(...queueRows(board));
   }
+}
+
+/** The table of what only one run has. */
+function drawDifferences(facts) {
+  const body = $("#dif");
+  if (!body) return;
+  const all = differences(facts.map((rows) => rows.map((row) => ({ ...row, said: said(row) }))));
+  body.replaceChildren(...all.slice(0, MOST_DIFFERENCES).map(({ ms, texts }) => el("tr", {},
+    el("th", { scope: "row", class: "num" }, t("compare.at", { s: (ms / 1000).toFixed(1) })), ...texts.map((one, run) => el("td", { "data-run": runs[run] }, one || t("compare.none"))))));
+  const more = all.length - MOST_DIFFERENCES;
+  text($("#dif-rest"), more > 0 ? t("compare.more", { n: more }) : "");
 }
 
 async function begin() {
@@ -108,6 +117,7 @@ async function begin() {
     act();
   });
   line.show(shown.map(({ facts }) => facts));
+  drawDifferences(shown.map(({ facts }) => facts));
   go(after_ms);
 }
 
