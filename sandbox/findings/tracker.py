@@ -1,6 +1,6 @@
 """The findings that are open: a condition has to hold for its rule's time before it opens, and before it closes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -53,6 +53,7 @@ class Tracker:
         """
         at_ms = view.at_ms
         now = {finding.key: finding for rule in self._rules for finding in rule.find(view)}
+        now |= self._lasting(view, now)
         if not follows:
             self._tracked = {key: each for key, each in self._tracked.items() if each.opened_ms is not None}
         opened: list[Key] = []
@@ -74,6 +75,12 @@ class Tracker:
             self._by_code,
         )
         return Changes(tuple(each for each in self.open if each.finding.key in opened), tuple(closed))
+
+    def _lasting(self, view: ClusterView, now: Mapping[Key, Finding]) -> dict[Key, Finding]:
+        """Return the open findings that go on although their conditions do not hold now."""
+        opened = [(key, each.finding) for key, each in self._tracked.items() if each.opened_ms is not None]
+        lasting = [self._by_code[key[0]].stays(view, finding) for key, finding in opened if key not in now]
+        return {finding.key: finding for finding in lasting if finding is not None}
 
     def _leave(self, now: Iterable[Key], at_ms: int, follows: bool) -> list[tuple[Finding, int]]:
         closed: list[tuple[Finding, int]] = []

@@ -56,6 +56,22 @@ def test_members_that_are_always_at_work_are_too_slow(stage: FindingStage) -> No
     assert stage.codes == []
 
 
+def test_members_stay_too_slow_until_the_lag_is_nearly_gone(stage: FindingStage) -> None:
+    """Seen on a board: the finding closed while 1,300 messages waited, because a little less arrived for a minute."""
+    stage.member("A", threads=1, work_ms=[300, 300])
+    stage.producer(10)
+    stage.run(120)
+    assert stage.codes == ["consumers_too_slow"]
+    stage.act("ChangeActor", actor="shop", rate_per_s=2)
+    stage.run(90)
+    assert stage.codes == ["consumers_too_slow"]
+    assert "At this pace the lag is gone in" in stage.text(stage.tracker.open[0])
+    assert stage.closed == []
+    stage.act("ChangeActor", actor="A", work_ms=[10, 10])
+    stage.run(120)
+    assert stage.codes == []
+
+
 def test_lag_between_two_commits_does_not_grow(staged: Callable[..., FindingStage]) -> None:
     """Found by seed 120: a lite pull commits every 5 s, so that its lag rises and falls by what arrives meanwhile."""
     stage = staged(queues=10, seed=120)

@@ -1,6 +1,7 @@
 """A group whose lag grows because its members finish less than arrives, although they are always at work."""
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from math import ceil
 
 from sandbox.findings import marks
@@ -21,6 +22,7 @@ LATELY_MS = 16_000  # less than the hold time: the lag falls again after a burst
 LEAST_LAG = 20  # messages: less is the work of a moment
 COMMIT_S = 5.0  # between two commits the lag rises by what arrives
 GROWS_PER_S, GROWS_SHARE = 0.2, 0.03  # messages, and their share of what arrives: less is the noise of commits
+DRAINED_MS = 60_000  # in which the lag is gone: less is the end of it
 BUSY = 0.9  # of its threads, in the mean: a member that is always at work
 
 
@@ -33,6 +35,21 @@ def find(view: ClusterView) -> Iterator[Finding]:
             busy = busy_members(view, group)
             if busy or (busy is None and not _is_held(view, group)):
                 yield _finding(view, group, flow, busy)
+
+
+def _drains(view: ClusterView, finding: Finding) -> Finding | None:
+    """Return the finding of a group whose busy members finish more than arrives by now, but have much lag left."""
+    group = view.groups.get(finding.subject.group)
+    flow = None if group is None else flow_of(view, group)
+    busy = busy_members(view, group) if group is not None else None
+    if group is None or flow is None or not busy or (group.lag or 0) < LEAST_LAG:
+        return None
+    stored, done = flow
+    left_ms = None if done <= stored else round(1000 * (group.lag or 0) / (done - stored))
+    if left_ms is not None and left_ms < DRAINED_MS:
+        return None
+    lasting = _finding(view, group, flow, busy)
+    return lasting if left_ms is None else replace(lasting, says=(*lasting.says, say("drains", left_ms=left_ms)))
 
 
 def _is_held(view: ClusterView, group: GroupNow) -> bool:
@@ -205,6 +222,7 @@ RULE = Rule(
             "More threads help; another member does not: there are {queues} queues.",
         ),
         "more_members": "More threads help, and more members up to {queues}, the number of queues.",
+        "drains": "At this pace the lag is gone in {left_ms}.",
         "add": "Add a member",
         "orderly_limit": Plural(
             "queues",
@@ -213,6 +231,7 @@ RULE = Rule(
         ),
     },
     find=find,
+    stays=_drains,
     healthy="Every group finishes as many messages as arrive",
     checks=checks,
     because_of=(

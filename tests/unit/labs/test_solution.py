@@ -1,5 +1,7 @@
 """A solution of steps, and the wrong scripts that differ from it in one of them."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from sandbox.control.actions import CrashActor, SendMessages
@@ -13,6 +15,7 @@ class Notes:
     """Hands that write down what a script does."""
 
     numbers: Numbers = {"topic": "orders", "burst": 12, "one": "left", "before_s": 7}
+    evidence = SimpleNamespace(numbers=numbers)
 
     def __init__(self) -> None:
         self.lines: list[object] = []
