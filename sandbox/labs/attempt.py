@@ -269,7 +269,9 @@ class Attempt:
     def _touched(self, entry: Entry, fields: dict[str, Any]) -> None:
         if fields["step"] == self.step and self.can_be_touched:
             self._begin_step(entry.seq)
-            self.verdict = Verdict.not_yet(TEXTS.get(fields["after"], OTHER), subject=fields["what"], rests_on=[entry.seq])
+            self.verdict = Verdict.not_yet(
+                TEXTS.get(fields["after"], OTHER), subject=fields["what"], rests_on=[entry.seq]
+            )
 
     def _go_on(self, entry: Entry, after: Phase) -> None:
         """Open the next phase that this step has, or finish the step."""
