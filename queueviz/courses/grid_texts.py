@@ -49,7 +49,7 @@ EFFECTS: Texts = {
     "take_over": _("Control taken."),
     "give_back": _("Control returned."),
 }
-"""What a broadcast did in one sandbox, for its tile."""
+"""Effects of a broadcast in one sandbox, for its tile."""
 
 HELD: Texts = {
     "hold.frozen": _("Your teacher stopped time for all students. Time resumes for all of you together."),

@@ -1,7 +1,5 @@
 """Jobs over all sandboxes of a course: asked for, followed and cancelled by its teacher (analytics, regrade)."""
 
-import json
-
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET, require_POST
@@ -10,7 +8,7 @@ from queueviz.access import policy, visitor
 from queueviz.boards.page import Context
 from queueviz.courses.course_access import visit_course
 from queueviz.courses.models import Course
-from queueviz.pages.pipeline import CHANGED, fresh, polled
+from queueviz.pages.pipeline import changed, fresh, polled
 from queueviz.pages.sandbox import refusal_beside
 from queueviz.runs import run_requests
 from queueviz.runs.tables import Result
@@ -29,9 +27,7 @@ def runs(request: HttpRequest, slug: str) -> HttpResponse:
             run_requests.ask_for_course(requester, course, request.POST.get("job", ""))
     except (SandboxError, policy.Forbidden) as refused:
         return refusal_beside(request, refused)
-    answer = HttpResponse("")
-    answer["HX-Trigger"] = json.dumps({CHANGED: {}})
-    return answer
+    return changed()
 
 
 @require_GET

@@ -111,7 +111,7 @@ LABELS: dict[str, tuple[tuple[str, Text | Counted], ...]] = {
         ("outcome=rollback", _("Roll back the transaction {transaction_id}")),
     ),
 }
-"""By action: labels by the fields that must be set, the first that fits."""
+"""Labels by action and by the fields that must be set, the first that fits."""
 
 DEFAULTS: dict[str, dict[str, object]] = {
     "SendMessages": {"count": 1},

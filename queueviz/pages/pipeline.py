@@ -171,6 +171,11 @@ def _do(request: HttpRequest, slug: str) -> HttpResponse:
             run_requests.ask_for(requester, slug, form.get("job", ""), options)
     except (SandboxError, policy.Forbidden) as refused:
         return refusal_beside(request, refused)
+    return changed()
+
+
+def changed() -> HttpResponse:
+    """Return the empty partial of a form that changed the runs: the page asks for them again."""
     answer = HttpResponse("")
     answer["HX-Trigger"] = json.dumps({CHANGED: {}})
     return answer

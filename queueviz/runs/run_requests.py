@@ -1,6 +1,6 @@
 """Requests for pipeline runs and their cancellation, with the same rights for pages and programs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -8,6 +8,8 @@ from django.utils import timezone
 from queueviz.access import policy
 from queueviz.access.database_limits import one_at_a_time
 from queueviz.access.visitor import Visitor, counting_key
+from queueviz.courses.analytics import JOB as CLASS_ANALYTICS
+from queueviz.courses.course_runs import GRADING
 from queueviz.courses.models import Course
 from queueviz.models import PipelineRun, Sandbox
 from queueviz.runs import directories, heartbeat
@@ -16,7 +18,7 @@ from queueviz.sandboxes import ownership, visitor_actions
 from sandbox.kernel.errors import ActionRefused
 
 VERB = "act"
-COURSE_JOBS = ("class_analytics", "grading")
+COURSE_JOBS = (CLASS_ANALYTICS, GRADING)
 MOST_OPTION_CHARACTERS = 200
 KEPT_RUNS = 50  # of a sandbox, the newest
 OPEN = (PipelineRun.State.QUEUED, PipelineRun.State.RUNNING)
@@ -40,14 +42,7 @@ def ask_for_course(visitor: Visitor, course: Course, job: str) -> PipelineRun:
     Raises ActionRefused: 409 it waits already, 422 no such job, 429 a limit.
     """
     if job not in COURSE_JOBS:
-        raise ActionRefused(
-            422,
-            "Job {job} does not exist.",
-            "Available jobs: {jobs}.",
-            field="job",
-            job=job,
-            jobs=", ".join(COURSE_JOBS),
-        )
+        raise _no_job(job, COURSE_JOBS)
     visitor_actions.ACTIONS.demand(policy.counted_as(visitor))
     return _created(visitor, PipelineRun(course=course, job=job))
 
@@ -124,12 +119,16 @@ def _visit(visitor: Visitor, slug: str) -> policy.Visit:
     return visit
 
 
+def _no_job(job: str, jobs: Iterable[str]) -> ActionRefused:
+    return ActionRefused(
+        422, "Job {job} does not exist.", "Available jobs: {jobs}.", field="job", job=job, jobs=", ".join(jobs)
+    )
+
+
 def _checked(job: str, options: Mapping[str, str]) -> dict[str, str]:
     offer = offers().get(job)
     if offer is None:
-        raise ActionRefused(
-            422, "Job {job} does not exist.", "Available jobs: {jobs}.", field="job", job=job, jobs=", ".join(offers())
-        )
+        raise _no_job(job, offers())
     values = {name: str(value).strip() for name, value in options.items() if str(value).strip()}
     for name, value in values.items():
         if name not in offer.options:

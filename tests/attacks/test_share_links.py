@@ -20,7 +20,7 @@ from queueviz.models import Grant, Sandbox
 from queueviz.sandboxes import ownership
 from sandbox.control.questions import BY_NAME as QUESTIONS
 from sandbox.kernel.errors import ActionRefused
-from tests.web.fake_port import FakePort
+from tests.web.fake_port import CRASH_TAKEN, FakePort
 from tests.web.test_share_page import FORM, home, made
 
 __all__ = ["home"]
@@ -119,15 +119,7 @@ def test_only_so_many_recordings_are_made_at_once(visitor: Client, mine: str, mo
 
 
 WHO = 'planted "q\\ <Zoë'  # an account
-ACTED = {
-    "seq": "7",
-    "at_ms": 7,
-    "type": "ActionTaken",
-    "cause": None,
-    "action": "CrashActor",
-    "fields": {"actor": "A"},
-    "by": f"owner {WHO}",
-}
+ACTED = {**CRASH_TAKEN, "by": f"owner {WHO}"}
 
 
 def test_no_answer_behind_a_live_link_names_who_acted(visitor: Client, mine: str, live: str, port: FakePort) -> None:

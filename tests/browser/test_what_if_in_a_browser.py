@@ -1,4 +1,4 @@
-"""What if?: a crash left out and replaced, the result above the boards, and a claim over many seeds."""
+"""The page What if?: a crash left out and replaced, the result above the boards, and a claim over many seeds."""
 
 import re
 

@@ -90,6 +90,18 @@ ATTACHED: dict[str, Any] = {
 """What of a snapshot a real cluster reports."""
 
 
+CRASH_TAKEN = {
+    "seq": "7",
+    "at_ms": 7,
+    "type": "ActionTaken",
+    "cause": None,
+    "action": "CrashActor",
+    "fields": {"actor": "A"},
+    "by": "owner",
+}
+"""The journal's row of an owner who crashed A."""
+
+
 class FakePort:
     """`boards`: what a channel shows; `rows`: the journal; `refuse`: the next verb of that name raises it."""
 

@@ -12,7 +12,7 @@ from sandbox.control.actions import CrashActor
 from sandbox.kernel.errors import ActionRefused
 from tests.web.courses import begun, joined
 from tests.web.engine_calls import act, events, start
-from tests.web.fake_port import FakePort
+from tests.web.fake_port import CRASH_TAKEN, FakePort
 
 JSON = "application/json"
 
@@ -51,17 +51,7 @@ def test_no_run_is_played_again_while_a_lab_of_a_course_or_an_exam_is_in_progres
 ) -> None:
     port.answers["lab"] = {"lab": "members-and-queues", "exam": exam, "finished": finished}
     Sandbox.objects.filter(slug=mine).update(course=course if of_course else None)
-    port.rows = [
-        {
-            "seq": "7",
-            "at_ms": 7,
-            "type": "ActionTaken",
-            "cause": None,
-            "action": "CrashActor",
-            "fields": {"actor": "A"},
-            "by": "owner",
-        }
-    ]
+    port.rows = [CRASH_TAKEN]
     port.refuse["ask"] = ActionRefused(503, "The sandbox is asleep.")
     assert visitor.post(f"/s/{mine}/branch/", {"at": "8"}).status_code == status
     if status == 409:

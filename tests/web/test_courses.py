@@ -58,12 +58,12 @@ def test_my_courses_are_in_the_head_for_who_has_one(course: Course, teacher: Cli
 
 
 def test_one_head_is_on_all_pages_of_a_course(course: Course, teacher: Client) -> None:
-    here = f"/c/{course.slug}/"
+    pages = f"/c/{course.slug}/"
     for address in ("", "live/", "poll/", "results/", "analytics/"):
-        page = teacher.get(here + address).content.decode()
+        page = teacher.get(pages + address).content.decode()
         tabs = page[page.index('<nav class="tabs"') :].partition("</nav>")[0]
         assert re.findall('href="([^"]+)"( aria-current="page")?', tabs) == [
-            (here + each, ' aria-current="page"' if each == address else "")
+            (pages + each, ' aria-current="page"' if each == address else "")
             for each in ("live/", "poll/", "results/", "analytics/", "")
         ]
 

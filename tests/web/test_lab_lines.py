@@ -121,10 +121,10 @@ def test_a_dialog_of_a_line_is_opened_with_all_but_what_the_student_must_find_ou
 def test_a_button_posts_to_the_same_address_as_the_control_of_the_board(real_engine: Any) -> None:
     student = Client()
     address = student.post("/labs/failed-send/")["Location"]
-    given = {"action": "AnswerStep", "step": 1, "part": "predict", "value": 1}
+    prediction = {"action": "AnswerStep", "step": 1, "part": "predict", "value": 1}
     closed = lines_of(student.get(address, headers=HTMX).content.decode())
     assert (closed.lines, closed.buttons) == ([], []), "nothing can be done before the prediction"
-    [cut] = lines_of(student.post(address, given, headers=HTMX).content.decode()).buttons
+    [cut] = lines_of(student.post(address, prediction, headers=HTMX).content.decode()).buttons
     assert student.post(f"/s/{address.split('/')[2]}/actions/", cut.fields, headers=HTMX).status_code == 204
     after = lines_of(student.get(address, headers=HTMX).content.decode())
     assert after.lines == ["done", "now"]

@@ -73,8 +73,8 @@ def test_the_last_action_is_in_the_middle_of_the_offered_range(visitor: Client, 
         {**crash, "seq": "2000", "at_ms": 2},
         {"seq": "9000", "at_ms": 3, "type": "SandboxSlept", "cause": None},
     ]
-    given = visitor.get(f"/s/{mine}/share/").context["given"]
-    assert (given["first"], given["at"], given["last"]) == (1500, 2000, 2500)
+    fields = visitor.get(f"/s/{mine}/share/").context["given"]
+    assert (fields["first"], fields["at"], fields["last"]) == (1500, 2000, 2500)
 
 
 def test_the_recording_is_read_by_ranges(visitor: Client, mine: str) -> None:

@@ -1,4 +1,4 @@
-"""What if?, on its page: three modes with choices, the wait, the results."""
+"""The page What if?: three modes with choices, the wait, the results."""
 
 from typing import Any
 
@@ -11,17 +11,8 @@ from queueviz.links import reruns
 from queueviz.pages import what_if_comparison, what_if_seeds
 from sandbox.control.actions import CrashActor, StopActor
 from sandbox.simulation.claims import CLAIMS
-from tests.web.fake_port import FakePort
+from tests.web.fake_port import CRASH_TAKEN, FakePort
 
-CRASH = {
-    "seq": "7",
-    "at_ms": 7,
-    "type": "ActionTaken",
-    "cause": None,
-    "action": "CrashActor",
-    "fields": {"actor": "A"},
-    "by": "owner",
-}
 BROKEN = {
     "claim": "no-duplicates-after-a-crash",
     "seeds": 200,
@@ -54,7 +45,7 @@ def figures(again: int, wait_ms: int | None, lag: int | None) -> dict[str, Any]:
 
 def side(again: int) -> dict[str, Any]:
     return {
-        "first": {**CRASH, "seq": "8"},
+        "first": {**CRASH_TAKEN, "seq": "8"},
         "at_ms": 90_007,
         "seq": "900",
         "figures": figures(again, None, 4),
@@ -81,13 +72,15 @@ def seeds(visitor: Client, slug: str, state: str = "done", **results: Any) -> st
 def test_the_page_offers_the_actions_of_the_run_up_to_an_event_in_words(
     visitor: Client, mine: str, port: FakePort
 ) -> None:
-    port.rows = [{**CRASH, "seq": str(seq), "by": by} for seq, by in ((3, "template"), (7, "owner"), (9, "owner"))]
+    port.rows = [
+        {**CRASH_TAKEN, "seq": str(seq), "by": by} for seq, by in ((3, "template"), (7, "owner"), (9, "owner"))
+    ]
     page = visitor.get(f"/s/{mine}/what-if/?at=8").content.decode()
     assert [seq for seq in (3, 7, 9) if f'<option value="{seq}"' in page] == [7]
     assert f"{action_text('CrashActor', {'actor': 'A'})}, #7" in page
     assert 'data-others="StopActor HangActor"' in page
     assert "Only the template" not in page
-    port.rows.append({**CRASH, "seq": "8", "action": "SetRate", "fields": {"rate": 0}})
+    port.rows.append({**CRASH_TAKEN, "seq": "8", "action": "SetRate", "fields": {"rate": 0}})
     assert '<option value="8"' not in visitor.get(f"/s/{mine}/what-if/").content.decode()
     assert '<option value="9"' in visitor.get(f"/s/{mine}/what-if/").content.decode()
 
@@ -116,7 +109,7 @@ def test_old_addresses_lead_to_this_page(visitor: Client, mine: str) -> None:
 
 
 def test_an_action_that_cannot_be_changed_is_refused(visitor: Client, mine: str, port: FakePort) -> None:
-    port.rows = [CRASH]
+    port.rows = [CRASH_TAKEN]
     address = f"/s/{mine}/what-if/"
     assert visitor.post(address, {"mode": "leave-out", "seq": "8"}).status_code == 404
     assert visitor.post(address, {"mode": "do-instead", "seq": "7", "instead": "PowerCut"}).status_code == 422
@@ -156,10 +149,10 @@ def test_the_table_marks_the_worse_and_leaves_unknown_numbers_open() -> None:
 
 
 def test_the_result_stands_above_the_boards_with_the_runs_names(visitor: Client, mine: str, port: FakePort) -> None:
-    port.rows = [CRASH]
+    port.rows = [CRASH_TAKEN]
     result = {
         "seq": 7,
-        "action": CRASH,
+        "action": CRASH_TAKEN,
         "same_until": 6,
         "begins_ms": 30_000,
         "ends_ms": 90_000,
@@ -173,7 +166,7 @@ def test_the_result_stands_above_the_boards_with_the_runs_names(visitor: Client,
 
 
 def test_the_changed_run_continues_in_a_sandbox(visitor: Client, mine: str, port: FakePort) -> None:
-    port.rows = [CRASH]
+    port.rows = [CRASH_TAKEN]
     for instead, changes in (("", {7: None}), ("StopActor", {7: StopActor(actor="A")})):
         answer = visitor.post(f"/s/{mine}/branch/", {"at": "7", "seq": "7", "instead": instead})
         assert answer["Location"].endswith("/branching/")
@@ -184,7 +177,7 @@ def test_a_play_that_is_cancelled_ends_its_process(
     visitor: Client, mine: str, port: FakePort, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(what_if_comparison, "COMPARE", "sandbox.simulation.compare_that_is_not_there")
-    port.rows = [CRASH]
+    port.rows = [CRASH_TAKEN]
     address = visitor.post(f"/s/{mine}/what-if/", {"mode": "leave-out", "seq": "7"})["Location"]
     play = reruns.find(mine, address.split("/")[-2])
     play.over.wait(20)

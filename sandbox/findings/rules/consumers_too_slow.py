@@ -99,6 +99,8 @@ def _finding(
     view: ClusterView, group: GroupNow, flow: tuple[float, float], busy: dict[str, MemberRow] | None
 ) -> Finding:
     stored, done = flow
+    alone = _too_much_alone(view, group, busy) if busy else None
+    helps = bool(busy) and alone is None and _is_room(group)
     return Finding(
         CODE,
         WARNING,
@@ -108,31 +110,28 @@ def _finding(
             *(
                 [say("threads_unknown")]
                 if busy is None
-                else [*_busy(view, group, busy), *_help(view, group, busy, flow)]
+                else [*_busy(view, group, busy), *_help(group, busy, flow, alone)]
             ),
         ),
         marks=(marks.IN_OUT, marks.LAG, *(marks.threads(key) for key in busy or ())),
         touches=frozenset({f"group {group.name}", *(f"member {key}" for key in busy or ())}),
-        remedy=Remedy("add", "StartConsumer", {"group": group.name})
-        if busy and _another_helps(view, group, busy)
-        else None,
-        reason=_reason(view, group, busy),
+        remedy=Remedy("add", "StartConsumer", {"group": group.name}) if helps else None,
+        reason=_reason(view, group, busy, helps=helps),
     )
 
 
-def _another_helps(view: ClusterView, group: GroupNow, busy: dict[str, MemberRow]) -> bool:
+def _is_room(group: GroupNow) -> bool:
     """Return True if a queue is free for another member, and the members are of this process."""
     members = group.online()
-    is_room = len(members) < len(group.queues()) and _too_much_alone(view, group, busy) is None
-    return is_room and all(row["actor"] is not None for row in members.values())
+    return len(members) < len(group.queues()) and all(row["actor"] is not None for row in members.values())
 
 
-def _reason(view: ClusterView, group: GroupNow, busy: dict[str, MemberRow] | None) -> str:
+def _reason(view: ClusterView, group: GroupNow, busy: dict[str, MemberRow] | None, *, helps: bool) -> str:
     if view.attached:
         return ATTACHED
     if any(row["actor"] is None for row in group.online().values()):
         return OUTSIDE
-    return "" if not busy or _another_helps(view, group, busy) or group.orderly else THREADS
+    return "" if not busy or helps or group.orderly else THREADS
 
 
 def _busy(view: ClusterView, group: GroupNow, busy: dict[str, MemberRow]) -> Iterator[Said]:
@@ -151,7 +150,9 @@ def _finished_per_s(view: ClusterView, group: GroupNow, members: Collection[str]
     return view.history.trend_per_s(*keys, window_ms=WINDOW_MS)
 
 
-def _help(view: ClusterView, group: GroupNow, busy: dict[str, MemberRow], flow: tuple[float, float]) -> Iterator[Said]:
+def _help(
+    group: GroupNow, busy: dict[str, MemberRow], flow: tuple[float, float], alone: QueueAt | None
+) -> Iterator[Said]:
     """Yield the sentence about the number of threads or members that would be enough."""
     queues = sum(1 for queue in group.queues() if queue.topic != retry_topic(group.name))
     stored, done = flow
@@ -159,7 +160,6 @@ def _help(view: ClusterView, group: GroupNow, busy: dict[str, MemberRow], flow: 
     if group.orderly:
         threads = min(threads, queues)  # one queue is one thread's work
     needed = ceil(threads * stored / done) if done > 0 else None
-    alone = _too_much_alone(view, group, busy)
     if alone is not None:
         yield say("alone", queue=alone.name, who=alone.row["owner"])
     elif group.orderly and threads >= queues:
@@ -172,14 +172,14 @@ def _help(view: ClusterView, group: GroupNow, busy: dict[str, MemberRow], flow: 
 
 def _too_much_alone(view: ClusterView, group: GroupNow, busy: dict[str, MemberRow]) -> QueueAt | None:
     """Return a queue that alone gets more than its member finishes, if only one member is busy."""
+    done = _finished_per_s(view, group, busy) if len(busy) == 1 else None
+    if done is None:
+        return None
     for queue in group.queues():
-        owner = queue.row["owner"]
-        if len(busy) > 1 or owner not in busy:
-            continue
-        stored = view.history.trend_per_s(stored_key(queue.topic, queue.name), window_ms=WINDOW_MS)
-        done = _finished_per_s(view, group, busy)
-        if stored is not None and done is not None and stored > done:
-            return queue
+        if queue.row["owner"] in busy:
+            stored = view.history.trend_per_s(stored_key(queue.topic, queue.name), window_ms=WINDOW_MS)
+            if stored is not None and stored > done:
+                return queue
     return None
 
 

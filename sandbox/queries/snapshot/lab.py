@@ -5,6 +5,7 @@ Numbers of a lab and values of a verdict are included only if one of the shown t
 
 from collections.abc import Iterable, Iterator, Mapping
 from string import Formatter
+from typing import cast
 
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.lab_progress import LabProgress
@@ -59,13 +60,7 @@ def effect_row(held: TeacherHold, now_ms: int) -> EffectRow | None:
     effect = held.effect
     if effect is None or now_ms - effect.at_wall_ms > EFFECT_MS:
         return None
-    return {
-        "kind": effect.kind,
-        "what": effect.what,
-        "again": effect.again,
-        "to_all": effect.to_all,
-        "at_wall_ms": effect.at_wall_ms,
-    }
+    return cast(EffectRow, effect._asdict())
 
 
 def lab_row(attempt: Attempt, now_ms: int) -> LabRow:

@@ -124,7 +124,9 @@ export class Tiles {
     this.#line(node, "effect", refused ? t("grid.effect.refused", { why: refused }) : effectWords(row), null);
     this.#chip(node, row.differs);
     const where = row.lab ? t("grid.step", { lab: row.lab, step: row.step, steps: row.steps }) : "", lag = behind(row);
-    attr(node, "aria-label", [name, words, findingWords(row), effectWords(row), where, row.strips.length && lag !== null ? t("grid.strips", { n: row.strips.length, lag }) : "", row.differs ? differsWhy(row.differs) : ""].filter(Boolean).join(", "));
+    const queues = row.strips.length && lag !== null ? t("grid.strips", { n: row.strips.length, lag }) : "";
+    const said = [name, words, findingWords(row), effectWords(row), where, queues, row.differs ? differsWhy(row.differs) : ""];
+    attr(node, "aria-label", said.filter(Boolean).join(", "));
     node.hidden = Boolean(shown && shown !== row.state);
   }
 
