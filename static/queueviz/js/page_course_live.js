@@ -17,7 +17,7 @@ const SPEAK_MS = 5000;
 const ALWAYS = ["waiting", "working", "stuck"], COUNTED = [...ALWAYS, ...NEED.filter((state) => !ALWAYS.includes(state))];
 const { theme, projector } = setUpTheme();
 const config = json("live"), clock = new SandboxClock(), painter = new Painter(), live = new Live(clock);
-let rows = {}, shown = null, opened = null, spoke_ms = -Infinity;
+let rows = {}, known = false, shown = null, opened = null, spoke_ms = -Infinity;
 const tiles = new Tiles($("#tiles"), open, named);
 const counts = new Map();
 const hands = new Map();
@@ -27,11 +27,11 @@ const broadcast = new Broadcast({ rows: () => rows, shown: () => shown, opened: 
 new Pill(live, painter);
 show({ live, painter, config }, config.channels.grid, (data) => {
   const before = rows;
-  rows = data.tiles ?? {};
+  [rows, known] = [data.tiles ?? {}, true];
   paint();
   speak(before);
 });
-painter.every(paint);
+painter.every(() => known && paint()); // the server's tiles stay until the first reading
 setUpKeys({ t: theme, p: projector, Escape: close, "Shift+B": () => broadcast.freeze() });
 $("#sort").addEventListener("click", () => say(t("grid.sorted", { n: tiles.sort(rows) })));
 $("#take").addEventListener("click", () => broadcast.take());
@@ -121,8 +121,8 @@ function twin(now_ms) {
 function open(number) {
   opened = number;
   for (const [other, node] of tiles.tiles) attr(node, "aria-current", other === number ? "true" : null);
-  student(Date.now());
   hide($("#student"), false);
+  if (known) student(Date.now());
   $("#student-close").focus();
 }
 
