@@ -3,18 +3,20 @@
 import secrets
 from collections.abc import Mapping
 
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import mark_safe
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards.registry import TABS
-from queueviz.pages.lab_lines import lines
+from queueviz.pages.lab_lines import LineView, lines
 from queueviz.pages.lab_panel_texts import marked
 from queueviz.texts import Texts
 from sandbox.labs.catalogue import LABS
 from sandbox.queries.rows.labs import AskedRow, LabRow, MetRow, OpenStepRow, VerdictRow
 
 KEY_BYTES = 12
+PRESS = _("Nothing done yet: press “{label}”.")
 PHASES: Texts = {
     "predict": _("Predict"),
     "do": _("Act and observe"),
@@ -80,18 +82,18 @@ def _met(met: MetRow, choices: Mapping[str | None, str]) -> dict[str, object]:
 def _open(step: OpenStepRow, numbers: Mapping[str, object], choices: Mapping[str | None, str]) -> dict[str, object]:
     questions = {"predict": step["predict"], "say": step["say"], "why": step["why"]}
     phases = [name for name in PHASES if name == "do" or questions[name] is not None]
-    now = phases.index(step["phase"])
+    now, shown = phases.index(step["phase"]), lines(step["lines"])
     return {
         **step,
         "prediction": choices.get(step["prediction"], step["prediction"]),
         "chosen": bool(choices),
         "do": marked(step["do"], numbers),
-        "lines": lines(step["lines"]),
+        "lines": shown,
         "acts_before": any(line["state"] != "later" for line in step["lines"]),
         "page_title": next((tab.title for tab in TABS if tab.path and step["page"].startswith(tab.path)), ""),
         "watch": marked(step["watch"], numbers),
         "hints": [marked(hint, numbers) for hint in step["hints"]],
-        "verdict": _verdict(step["verdict"]),
+        "verdict": _verdict(step["verdict"], shown),
         "phases": [
             {
                 "name": name,
@@ -105,8 +107,12 @@ def _open(step: OpenStepRow, numbers: Mapping[str, object], choices: Mapping[str
     }
 
 
-def _verdict(verdict: VerdictRow) -> dict[str, object]:
-    return {**verdict, "text": marked(verdict["text"], verdict["values"])}
+def _verdict(verdict: VerdictRow, shown: list[LineView]) -> dict[str, object]:
+    text = marked(verdict["text"], verdict["values"])
+    possible = [button.label for line in shown if line.state == "now" for button in line.buttons]
+    if verdict["state"] == "not_yet" and possible and all(line.state != "done" for line in shown):
+        text = format_html(escape(PRESS), label=format_html_join(" / ", "{}", ((label,) for label in possible)))
+    return {**verdict, "text": text}
 
 
 def _asked(asked: AskedRow | None, numbers: Mapping[str, object]) -> dict[str, object] | None:

@@ -33,6 +33,7 @@ MOST_EVENTS = 200_000  # events of one attempt, which are kept in memory; the sa
 FOR_STEPS, FOR_PREDICTIONS = 70, 30  # of 100: steps met; predictions given, right or not, or in an exam those right
 
 TOO_LONG = _("This attempt has reached its limit of {most} events; later events are ignored.")
+NOTHING_YET = _("Nothing has happened in step {step} yet.")
 WAITS_FOR = {
     "predict": _("Step {step} waits for your prediction."),
     "say": _("Step {step} waits for your observation."),
@@ -292,7 +293,7 @@ class Attempt:
     def _open(self, phase: Phase) -> None:
         self.phase = phase
         self._checked_ms = None
-        self.verdict = Verdict.not_yet(WAITS_FOR.get(phase, _("Step {step} is open.")), step=self.step)
+        self.verdict = Verdict.not_yet(WAITS_FOR.get(phase, NOTHING_YET), step=self.step)
 
     def _finish_step(self, entry: Entry, step: Step) -> None:
         assert self._text is not None

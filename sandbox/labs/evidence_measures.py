@@ -2,8 +2,10 @@
 
 from collections import Counter
 
-from sandbox.journal.events import ActionTaken, MessagesStored, OffsetCommitted, TopicChanged
+from sandbox.journal.events import ActionTaken, MemberStateChanged, MessagesStored, OffsetCommitted, TopicChanged
 from sandbox.labs.evidence import Delivery, Evidence, Seen, queue_of
+
+ENDED = frozenset({"stopped", "crashed", "refused"})
 
 
 def lag_at(evidence: Evidence, group: str, topic: str, at_ms: int) -> int:
@@ -64,6 +66,14 @@ def unfinished(evidence: Evidence, group: str, queues: list[str], before: int | 
     }
     finished = Counter(queue for queue, _offset in done)
     return sum(evidence.end(queue) - finished[queue] for queue in queues)
+
+
+def last_end(evidence: Evidence, group: str) -> Seen[MemberStateChanged] | None:
+    """Return the end of the member that ended last if no member of the group is alive; None if one is."""
+    newest = {entry.event.client_id: entry for entry in evidence.of(MemberStateChanged, since=0, group=group)}
+    if any(entry.event.state not in ENDED for entry in newest.values()):
+        return None
+    return max(newest.values(), default=None, key=lambda entry: entry.seq)
 
 
 def sends(evidence: Evidence, *, since: int | None = None) -> list[Seen[ActionTaken]]:

@@ -156,3 +156,29 @@ def test_an_act_that_is_repeated_opens_the_lines_after_it_again(tmp_path: Path) 
         assert student.look().lines == ["done", "done"]
         world.act(parse_action(again.fields))
         assert student.look().lines == ["done", "now"]
+
+
+def test_a_step_names_the_first_button_and_afterwards_what_stops_it(tmp_path: Path) -> None:
+    lab = LABS["crash-and-stop"]
+    with World(tmp_path, lab.template, seed=5, preset=lab.preset, changes=lab.changes) as world:
+        student = PanelStudent(world, lab)
+        student.predict(2)
+        student.look()
+        n = student.numbers
+        first = f"Send {n['burst']} messages to <code>{n['topic']}</code>"
+        assert f"Nothing done yet: press “{first}”." in student.html
+        student.press_next()
+        student.wait(1)
+        world.act(parse_action({"action": "CrashActor", "actor": n["other"]}))
+        student.wait(1)
+        student.look()
+        assert "is running: restart one" not in student.html
+        student.press_next()
+        student.wait(2)
+        student.look()
+        blocked = f"No member of <code>{n['group']}</code> is running: restart one, or add a consumer."
+        assert blocked in student.html
+        world.act(parse_action({"action": "RestartActor", "actor": n["other"]}))
+        student.wait(5)
+        student.look()
+        assert "is running: restart one" not in student.html

@@ -226,10 +226,7 @@ BROADCASTING = Lab(
     number="11",
     minutes=9,
     title=_("Broadcasting and offset storage"),
-    goal=_(
-        "Which members receive a message in broadcasting and in clustering, where offsets are stored, and what a "
-        "restart misses."
-    ),
+    goal=_("A cache on every server needs every message. Which messages does a server miss when it restarts?"),
     draw=_draw,
     derive=_derive,
     setup=_setup,

@@ -152,7 +152,7 @@ CRASH_AND_STOP = Lab(
     number="3",
     minutes=9,
     title=_("A crash repeats finished work, a clean stop does not"),
-    goal=_('What "at least once" means: which messages are redelivered, and why.'),
+    goal=_("Every deployment stops processes. How a process ends decides whether finished work is repeated."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"SendMessages", "StopActor", "CrashActor", "RestartActor"}),
@@ -201,7 +201,7 @@ CRASH_AND_STOP = Lab(
             ),
             check=_crashed,
             say=Question(
-                text=_("How many messages were delivered twice?"),
+                text=_('How many messages were delivered twice? Read "delivered twice" in the journal.'),
                 kind=Number(_("messages")),
                 right=_count,
                 again=_('You wrote {given}; read "delivered twice" in the journal again.'),

@@ -153,7 +153,10 @@ DEAD_LETTER = Lab(
     number="N2",
     minutes=12,
     title=_("From a poison message to the dead-letter queue"),
-    goal=_("How long RocketMQ retries, where a message that never succeeds goes, and how to resend it."),
+    goal=_(
+        "A message that always fails is retried for hours. Then it stays where no group reads, until somebody "
+        "resends it."
+    ),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"SendMessages", "ChangeActor", "ResendMessage"}),

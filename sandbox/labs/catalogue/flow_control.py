@@ -138,7 +138,10 @@ FLOW_CONTROL = Lab(
     number="N7",
     minutes=9,
     title=_("Flow control: which limit applies?"),
-    goal=_("A member that stops pulling is not broken. Three limits protect its memory, and each has its own fix."),
+    goal=_(
+        "A member that stops pulling looks broken, but it protects its memory. Each of its three limits has its "
+        "own fix."
+    ),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"SendMessages", "ChangeActor", "StartConsumer"}),

@@ -262,7 +262,9 @@ FLUSH_AND_REPLICATE = Lab(
     minutes=12,
     template="replicas",
     title=_("Durability of an acknowledged message"),
-    goal=_("Which messages with an OK are lost after a power cut, by flush mode and replication mode."),
+    goal=_(
+        "The producer received an OK, and then the power failed. Two settings decide whether the message still exists."
+    ),
     draw=_draw,
     setup=_setup,
     allowed=frozenset(

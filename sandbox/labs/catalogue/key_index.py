@@ -111,11 +111,10 @@ def _found(evidence: Evidence) -> Truth:
     return Truth(*_times(evidence, "key", since=0))
 
 
-def _found_before(evidence: Evidence) -> Truth:
-    """Count the messages from before the step; one sent later with the same key by mistake is not counted."""
-    records = records_of(evidence, evidence.numbers["key"], 0).values()
-    seqs = tuple(row.seq for row in records if row.seq < evidence.began)
-    return Truth(float(len(seqs)), seqs)
+def _slot_of_twin(evidence: Evidence) -> Truth:
+    n = evidence.numbers
+    is_same = index_key_hash(f"{n['topic']}#{n['twin']}") % SLOTS == n["hash"] % SLOTS
+    return Truth("same" if is_same else "another", _times(evidence, "twin")[1])
 
 
 def _newest_physical(evidence: Evidence) -> Truth:
@@ -156,7 +155,7 @@ def _walked(hands: Hands) -> dict[str, Any]:
 SOLUTION = Solution(
     SolvedStep(
         before=wait(2),
-        predict=lambda h: h.numbers["hash"] % SLOTS,
+        predict="slot",
         do=_send("key"),
         within_s=10,
         say=lambda h: str(_walked(h)["slot_position"]),
@@ -170,7 +169,7 @@ SOLUTION = Solution(
         why="previous",
     ),
     SolvedStep(
-        predict=lambda h: 1 + h.numbers["times"],
+        predict="same",
         do=_send("twin"),
         within_s=10,
         say=lambda h: sum(step["verdict"] == "other_key" for step in _walked(h)["chain"]),
@@ -198,7 +197,7 @@ KEY_INDEX = Lab(
     minutes=9,
     preset="teaching",
     title=_("Message search by key"),
-    goal=_("The path from a key through slot, chain and log to its messages."),
+    goal=_("A search by key reads a few entries, not millions of messages. How does it know where to begin?"),
     draw=_draw,
     derive=_derive,
     setup=_setup,
@@ -211,12 +210,13 @@ KEY_INDEX = Lab(
             mark="queue:broker-a:0",
             page="index/?topic={topic}&key={key}",
             predict=Question(
-                text=_(
-                    "{topic}#{key} has the hash {hash}, and an index file has {slots} slots, numbered from 0. In "
-                    "which slot will {key} be?"
+                text=_("{before} messages with other keys are in the index. Where will the search for {key} begin?"),
+                kind=choice(
+                    slot=_("at one slot, whose number it computes from the key"),
+                    newest=_("at the newest entry of the file, and goes back from there"),
+                    log=_("at the oldest message of the log"),
                 ),
-                kind=Number(),
-                right=_slot,
+                right=lambda e: Truth("slot", _times(e, "key", since=0)[1]),
             ),
             check=_is_indexed,
             say=Question(
@@ -242,7 +242,7 @@ KEY_INDEX = Lab(
                 again=_("Follow the walk from the slot to the first entry: which value leads there?"),
             ),
             hints=(
-                _("The slot is the remainder of the hash divided by the number of slots."),
+                _("The file has {slots} slots, and a key has a hash, which is a number."),
                 _("40 bytes of header, then 4 bytes for each slot."),
             ),
         ),
@@ -278,17 +278,15 @@ KEY_INDEX = Lab(
             hints=(_("An entry that a newer one replaced in the slot is still in the file."),),
         ),
         Step(
-            title=_("Another key, same hash"),
-            do=_(
-                "Send one message with the key {twin}, which has the same hash as {key}. Then walk to {key} once more."
-            ),
+            title=_("Another key"),
+            do=_("Send one message with the key {twin}. Then walk to {key} once more."),
             watch=_("The last stop: the key in the record."),
             mark="queue:broker-a:0",
             page="index/?topic={topic}&key={key}",
             predict=Question(
-                text=_("How many messages will a search for {key} return after you send this message?"),
-                kind=Number(_("messages")),
-                right=_found_before,
+                text=_("{twin} is another key than {key}. In which slot will its entry be?"),
+                kind=choice(same=_("in the same slot"), another=_("in another slot")),
+                right=_slot_of_twin,
             ),
             check=_collides,
             say=Question(
@@ -314,7 +312,7 @@ KEY_INDEX = Lab(
     ),
     solve=SOLUTION,
     wrong=(
-        SOLUTION.wrong("no key", "every message can be found by key", OTHER_KEY).at(1, predict=0, do=send()),
+        SOLUTION.wrong("no key", "every message can be found by key", OTHER_KEY).at(1, predict="newest", do=send()),
         SOLUTION.wrong("slot", "the file starts with slot 0", HEADER).at(
             1, say=lambda h: SLOT_BYTES * int(_walked(h)["slot"])
         ),

@@ -186,7 +186,7 @@ LAG_AND_THROUGHPUT = Lab(
     number="N0",
     minutes=10,
     title=_("Lag and throughput"),
-    goal=_("When a handler is slow: whether more members or more threads help, and when they do not."),
+    goal=_("When a group falls behind, people add members. Sometimes this helps, and sometimes it changes nothing."),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"ChangeActor", "StartConsumer", "StopActor", "RemoveActor"}),
@@ -278,7 +278,7 @@ LAG_AND_THROUGHPUT = Lab(
             title=_("Time to drain"),
             rate=10,
             do=_("Set the rate of shop to 0 and wait until the lag is 0."),
-            watch=_("Lag in the header, and the consumption rate while it falls."),
+            watch=_('Lag in the header, and "Threads" on the cards while it falls.'),
             mark="header:lag",
             predict=Question(
                 text=_("After how many seconds does the lag reach 0?"),
@@ -293,7 +293,10 @@ LAG_AND_THROUGHPUT = Lab(
                 again=_("You wrote {given}; shop has stopped sending. Read the number under Lag again."),
             ),
             why=Question(
-                text=_("There are still {queues} queues. What would have increased throughput?"),
+                text=_(
+                    'While the lag fell, each card with a lane showed "Threads 1 / 1". What would have made '
+                    "the group faster?"
+                ),
                 kind=choice(
                     threads=_("More threads in each member, or a faster handler."),
                     members=_("Ten more members."),

@@ -213,7 +213,9 @@ ORDERLY_LOCK = Lab(
     number="5",
     minutes=11,
     title=_("Orderly lock stuck for 60 s"),
-    goal=_("Why queues stop after the crash of an orderly consumer, and for how long."),
+    goal=_(
+        "After one crash, an orderly group can wait where a concurrent group continues. Its locks explain how long."
+    ),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"CrashActor", "RestartActor", "StopActor"}),

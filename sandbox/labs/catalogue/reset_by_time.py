@@ -87,12 +87,10 @@ def _is_mended(evidence: Evidence) -> Verdict:
     )
 
 
-def _count(evidence: Evidence) -> Truth:
-    if (window := _newest_window(evidence)) is None:
-        return Truth(0.0)
-    return Truth(
-        float(len(_spoiled(evidence, window[0].seq))), tuple(entry.seq for entry in window if entry is not None)
-    )
+def _shown_by(evidence: Evidence) -> Truth:
+    """Return "none": wrong results with SUCCESS are committed like right ones, so neither lag nor retries follow."""
+    window = _newest_window(evidence)
+    return Truth("none", () if window is None else tuple(entry.seq for entry in window if entry is not None))
 
 
 def _reset(evidence: Evidence) -> tuple[Seen[ActionTaken], Seen[OffsetsReset]] | None:
@@ -197,7 +195,7 @@ def _reset_to(offset_ms: int | None) -> Acts:
 SOLUTION = Solution(
     SolvedStep(
         before=wait(20),
-        predict=lambda h: h.numbers["rate"] * BROKEN_S,
+        predict="none",
         do=_break_for(BROKEN_S + 2),
         within_s=15,
         say=lambda h: header(h, "lag"),
@@ -231,7 +229,7 @@ RESET_BY_TIME = Lab(
     number="13",
     minutes=12,
     title=_("Reset by timestamp"),
-    goal=_("Plan, preview, apply and verify a reset to the time at which a handler broke."),
+    goal=_("A faulty version ran for three minutes. A reset can repair its results: how far back must it go?"),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"ChangeActor", "ResetOffsets", "UndoReset"}),
@@ -243,9 +241,13 @@ RESET_BY_TIME = Lab(
             watch=_('Lag and "In / consumed": what does the board show about the fault?'),
             mark="header:lag",
             predict=Question(
-                text=_("How many messages will be processed wrongly in 3 minutes?"),
-                kind=Number(_("messages"), share=0.15),
-                right=_count,
+                text=_(
+                    "The handler returns SUCCESS with wrong results. Which figure of the Board will show the fault?"
+                ),
+                kind=choice(
+                    lag=_("Lag: it grows."), retry=_("Retries: messages are tried again."), none=_("None of them.")
+                ),
+                right=_shown_by,
             ),
             check=_is_mended,
             say=Question(

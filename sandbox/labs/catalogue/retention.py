@@ -263,7 +263,9 @@ RETENTION = Lab(
     minutes=10,
     preset="teaching",
     title=_("Deletion before consumption"),
-    goal=_("A broker deletes by age and does not wait for groups: which messages a stopped or slow group loses."),
+    goal=_(
+        "A group that is down over the weekend relies on the broker to keep its messages. What does the broker rely on?"
+    ),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"SendMessages", "StopActor", "RestartActor", "AgeFiles", "CleanFiles"}),

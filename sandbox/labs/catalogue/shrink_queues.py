@@ -164,7 +164,10 @@ SHRINK_QUEUES = Lab(
     number="6",
     minutes=8,
     title=_("Fewer queues without message loss"),
-    goal=_("Remove queues from a topic while messages are sent to it, and lose none."),
+    goal=_(
+        "A topic needs fewer queues, and producers keep sending. In the wrong order, this change leaves messages "
+        "unread."
+    ),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"ChangeTopic"}),

@@ -167,7 +167,10 @@ START_OFFSET = Lab(
     minutes=9,
     preset="teaching",
     title=_("Old messages in a new group"),
-    goal=_("The start of a new group depends on the memory of the broker, not only on LAST."),
+    goal=_(
+        "CONSUME_FROM_LAST_OFFSET is set, and a new group still receives all old messages; another new group does "
+        "not. Why?"
+    ),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"StartConsumer", "SendMessages"}),

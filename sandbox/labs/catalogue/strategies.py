@@ -182,7 +182,10 @@ STRATEGIES = Lab(
     number="12",
     minutes=9,
     title=_("Assignment strategies and queue moves"),
-    goal=_("Which queues change their owner when a member joins, for each strategy, and at what price."),
+    goal=_(
+        "When a member joins, queues change their owner, and each move can repeat messages. The strategy decides "
+        "how many move."
+    ),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"StartConsumer", "SetStrategy"}),

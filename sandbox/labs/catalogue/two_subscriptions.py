@@ -168,7 +168,9 @@ TWO_SUBSCRIPTIONS = Lab(
     number="N1",
     minutes=10,
     title=_("One group, two subscriptions"),
-    goal=_("Why messages are lost when members of one group subscribe to different tags."),
+    goal=_(
+        "Two versions of a service run in one group, with different subscriptions: messages disappear without an error."
+    ),
     draw=_draw,
     setup=_setup,
     allowed=frozenset({"StartConsumer", "ChangeActor", "StopActor", "RemoveActor"}),

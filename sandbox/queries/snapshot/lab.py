@@ -11,9 +11,11 @@ from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.lab_progress import LabProgress
 from sandbox.cluster.teacher_hold import TeacherHold
 from sandbox.labs.attempt import Attempt, Met
+from sandbox.labs.evidence_measures import last_end
 from sandbox.labs.lab import NAMES, Question, shown
 from sandbox.labs.question_kinds import Choice, Number, Order
 from sandbox.labs.step_lines import lines_of, states_of
+from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 from sandbox.queries.rows.labs import (
     AskedRow,
@@ -29,6 +31,7 @@ from sandbox.queries.rows.labs import (
 )
 
 COUNTED_MS = 2_000  # shorter times are not counted down
+NO_MEMBER = _("No member of {group} is running: restart one, or add a consumer.")
 EFFECT_MS = 120_000  # an intervention is shown for so long
 
 
@@ -142,12 +145,12 @@ def _open(attempt: Attempt, now_ms: int) -> OpenStepRow | None:
     step, number = attempt.open_step, attempt.step
     if step is None:
         return None
-    taken = attempt.hints.get(number, 0)
+    taken, lines = attempt.hints.get(number, 0), _lines(attempt, now_ms)
     return {
         "step": number,
         "phase": attempt.phase,
         "do": step.do,
-        "lines": _lines(attempt, now_ms),
+        "lines": lines,
         "watch": step.watch,
         "mark": step.mark.format(**attempt.evidence.numbers),
         "page": step.page.format(**attempt.evidence.numbers),
@@ -158,8 +161,17 @@ def _open(attempt: Attempt, now_ms: int) -> OpenStepRow | None:
         "prediction": None if attempt.prediction is None else shown(attempt.prediction),
         "hints": list(step.hints[:taken]),
         "hints_left": 0 if attempt.exam else len(step.hints) - taken,
-        "verdict": _verdict(attempt.verdict_at(now_ms)),
+        "verdict": _verdict(_blocked(attempt, lines) or attempt.verdict_at(now_ms)),
     }
+
+
+def _blocked(attempt: Attempt, lines: list[LineRow]) -> Verdict | None:
+    """Return what prevents the step from going on after all its lines; None if nothing is known."""
+    if attempt.phase != "do" or attempt.verdict.state != "not_yet" or any(line["state"] != "done" for line in lines):
+        return None
+    group = attempt.evidence.numbers["group"]
+    ended = last_end(attempt.evidence, group)
+    return None if ended is None else Verdict.not_yet(NO_MEMBER, group=group, rests_on=[ended])
 
 
 def _lines(attempt: Attempt, now_ms: int) -> list[LineRow]:

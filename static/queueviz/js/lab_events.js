@@ -1,14 +1,23 @@
 /* The events of a lab's sandbox, newest first, of which one is the answer: each is a button, a page of them at a time. */
 import { $, attr, el } from "./dom.js";
+import { clock } from "./format.js";
 import { JournalList } from "./journal_list.js";
 import { lookBack } from "./looking_back.js";
 
 const PAGE = 100;
 
+const OWN = ["AnswerStep", "TakeHint", "SetRate"], OF_LAB = ["PredictionGiven", "HintTaken", "StepMet", "ClockChanged"];
+
 class Events extends JournalList {
+  /** What the panel itself did is no answer. */
+  kept(rows) {
+    return super.kept(rows.filter((row) => !OF_LAB.includes(row.type) && !(row.type === "ActionTaken" && OWN.includes(row.action))));
+  }
+
   /** Without links to places: a button holds none. */
   line(row) {
     const seq = String(row.seq), button = el("button", { type: "button", "data-seq": seq }, ...super.line({ ...row, messages: undefined }).childNodes);
+    button.firstChild.replaceWith(el("time", { class: "num muted", title: seq }, clock(Number(row.at_ms))));
     return el("li", {}, button);
   }
 }
