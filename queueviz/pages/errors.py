@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 
 PAGE = "queueviz/pages/error.html"
 PARTIAL = "queueviz/partials/refusal.html"
+INSTEAD = "instead"  # field of a request for a new sandbox: the one of the visitor's that is deleted for it
 
 SENTENCES = {
     400: (gettext_lazy("This request is not valid."), gettext_lazy("Go back and try again.")),
@@ -46,9 +47,20 @@ def sentence(
 
 
 def too_many_owned(request: HttpRequest, visitor: Visitor, refused: creation.TooManyOwned) -> HttpResponse:
-    """Show the refusal with a list of the visitor's own sandboxes, which can be deleted there."""
+    """Show the refusal with the visitor's own sandboxes.
+
+    A button of each repeats the request with `INSTEAD`: the sandbox is deleted, and the new one begins.
+    """
     status, texts = refusals.describe(refused)
-    context = {"status": status, "message": texts["error"], "hint": texts["hint"], "mine": policy.sandboxes_of(visitor)}
+    asked = [(name, value) for name, value in request.POST.items() if name not in (INSTEAD, "csrfmiddlewaretoken")]
+    context = {
+        "status": status,
+        "message": texts["error"],
+        "hint": texts["hint"],
+        "mine": policy.sandboxes_of(visitor),
+        "asked": asked,
+        "instead": INSTEAD,
+    }
     return render(request, PAGE, context, status=status)
 
 

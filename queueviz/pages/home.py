@@ -14,6 +14,7 @@ from queueviz.forms import NewSandboxForm
 from queueviz.pages import errors, page_snapshot, sandbox_states
 from queueviz.pages.context import THEME_COOKIE, THEMES
 from queueviz.pages.redirects import back_of, go
+from queueviz.pages.sandbox_operations import make_room
 from queueviz.sandboxes import creation, ownership
 from queueviz.slugs import root_of
 from sandbox.cluster.templates import TEMPLATES
@@ -77,6 +78,7 @@ def new(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         raise ActionRefused(422, "A name has at most 80 characters.", "Shorten the text.")
     values, requester = form.cleaned_data, visitor.of_request(request)
+    make_room(request, requester)
     try:
         made = creation.create(
             requester, values["template"] or "flights", preset=values["preset"] or "sandbox", name=values["name"]

@@ -7,6 +7,7 @@ from django.views.decorators.http import require_GET, require_POST
 from queueviz.access import policy, visitor
 from queueviz.links import incidents, recipe_links
 from queueviz.pages import errors
+from queueviz.pages.sandbox_operations import make_room
 from queueviz.sandboxes import creation, visitor_actions
 from sandbox.labs.incidents import INCIDENTS
 
@@ -27,6 +28,7 @@ def open_one(request: HttpRequest, slug: str) -> HttpResponse:
         raise Http404
     requester = visitor.of_request(request)
     visitor_actions.ACTIONS.demand(policy.counted_as(requester))
+    make_room(request, requester)
     try:
         made = recipe_links.open_it(requester, incidents.order(incident))
     except creation.TooManyOwned as refused:

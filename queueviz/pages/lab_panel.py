@@ -2,9 +2,10 @@
 
 import secrets
 from collections.abc import Mapping
+from zlib import crc32
 
 from django.utils.html import escape, format_html, format_html_join
-from django.utils.safestring import mark_safe
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -13,6 +14,7 @@ from queueviz.pages.lab_lines import LineView, lines
 from queueviz.pages.lab_panel_texts import marked
 from queueviz.texts import Texts
 from sandbox.labs.catalogue import LABS
+from sandbox.labs.catalogue.packs import PACKS
 from sandbox.queries.rows.labs import AskedRow, LabRow, MetRow, OpenStepRow, VerdictRow
 
 KEY_BYTES = 12
@@ -49,17 +51,24 @@ def panel(lab: LabRow) -> dict[str, object]:
         "open": None if opened is None else _open(opened, numbers, _choices(lab, opened["step"])),
         "receipt": receipts[-1] if receipts else None,
         "key": secrets.token_urlsafe(KEY_BYTES),
-        "next": _next(lab) if lab["finished"] else None,
+        "next": _next(lab["lab"]) if lab["finished"] else None,
+        "pack": _place(lab["lab"]),
     }
 
 
-def _next(lab: LabRow) -> dict[str, str] | None:
-    """Return the lab after this one, or None after the last."""
-    all_labs = list(LABS.values())
-    at = all_labs.index(LABS[lab["lab"]]) + 1
-    if at == len(all_labs):
-        return None
-    return {"slug": all_labs[at].slug, "number": all_labs[at].number, "title": gettext(all_labs[at].title)}
+def _next(slug: str) -> dict[str, str] | None:
+    """Return the lab after this one in its pack, or None after the last."""
+    labs = next((pack.labs for pack in PACKS if LABS[slug] in pack.labs), ())
+    after = labs[labs.index(LABS[slug]) + 1 :] if labs else ()
+    return {"slug": after[0].slug, "title": gettext(after[0].title)} if after else None
+
+
+def _place(slug: str) -> dict[str, object] | None:
+    """Return the pack of a lab and its position there, from 1; None if it is in no pack."""
+    for pack in PACKS:
+        if LABS[slug] in pack.labs:
+            return {"title": gettext(pack.title), "at": pack.labs.index(LABS[slug]) + 1, "all": len(pack.labs)}
+    return None
 
 
 def _choices(lab: LabRow, step: int) -> dict[str | None, str]:
@@ -85,6 +94,7 @@ def _open(step: OpenStepRow, numbers: Mapping[str, object], choices: Mapping[str
     now, shown = phases.index(step["phase"]), lines(step["lines"])
     return {
         **step,
+        "predicted": _answer(step["predict"], step["prediction"], numbers),
         "prediction": choices.get(step["prediction"], step["prediction"]),
         "chosen": bool(choices),
         "do": marked(step["do"], numbers),
@@ -93,13 +103,14 @@ def _open(step: OpenStepRow, numbers: Mapping[str, object], choices: Mapping[str
         "page_title": next((tab.title for tab in TABS if tab.path and step["page"].startswith(tab.path)), ""),
         "watch": marked(step["watch"], numbers),
         "hints": [marked(hint, numbers) for hint in step["hints"]],
-        "verdict": _verdict(step["verdict"], shown),
+        "verdict": _verdict(step["verdict"], [] if step["acted"] else shown),
         "phases": [
             {
                 "name": name,
                 "title": PHASES[name],
                 "number": number + 1,
-                "asked": _asked(questions.get(name), numbers),
+                "asked": _asked(questions.get(name), numbers, f"{step['step']} {name}"),
+                "answer": _answer(questions.get(name), step["answers"].get(name), numbers),
                 "state": "past" if number < now else "now" if number == now else "later",
             }
             for number, name in enumerate(phases)
@@ -108,19 +119,27 @@ def _open(step: OpenStepRow, numbers: Mapping[str, object], choices: Mapping[str
 
 
 def _verdict(verdict: VerdictRow, shown: list[LineView]) -> dict[str, object]:
+    """Return a verdict; of a step in which nothing was done, it names the buttons of the lines that are `shown`."""
     text = marked(verdict["text"], verdict["values"])
     possible = [button.label for line in shown if line.state == "now" for button in line.buttons]
-    if verdict["state"] == "not_yet" and possible and all(line.state != "done" for line in shown):
+    if verdict["state"] == "not_yet" and possible:
         text = format_html(escape(PRESS), label=format_html_join(" / ", "{}", ((label,) for label in possible)))
     return {**verdict, "text": text}
 
 
-def _asked(asked: AskedRow | None, numbers: Mapping[str, object]) -> dict[str, object] | None:
+def _asked(asked: AskedRow | None, numbers: Mapping[str, object], place: str) -> dict[str, object] | None:
+    """Return a question; reasons are in an order that depends on the lab's numbers, so that position is no hint."""
     if asked is None:
         return None
-    return {
-        **asked,
-        "text": marked(asked["text"], numbers),
-        "unit": marked(asked["unit"], {}),
-        "options": [(value, marked(text, numbers)) for value, text in asked["options"]],
-    }
+    options = [(value, marked(text, numbers)) for value, text in asked["options"]]
+    if place.endswith(" why"):
+        options.sort(key=lambda option: crc32(f"{place} {option[0]} {numbers}".encode()))
+    return {**asked, "text": marked(asked["text"], numbers), "unit": marked(asked["unit"], {}), "options": options}
+
+
+def _answer(asked: AskedRow | None, answer: str | None, numbers: Mapping[str, object]) -> SafeString | str:
+    """Return a right answer as the reader chose or wrote it; empty if there is none yet."""
+    if asked is None or answer is None:
+        return ""
+    text = dict(asked["options"]).get(answer)
+    return marked(text, numbers) if text else f"{answer} {gettext(asked['unit']) if asked['unit'] else ''}".strip()

@@ -21,6 +21,7 @@ from queueviz.links import byte_ranges, lab_recordings
 from queueviz.pages import class_bands, errors, page_snapshot
 from queueviz.pages.lab_panel import panel
 from queueviz.pages.sandbox import shell
+from queueviz.pages.sandbox_operations import make_room
 from queueviz.pages.share import RECORDING
 from queueviz.refusals import filled
 from queueviz.sandboxes import creation, ownership, visitor_actions
@@ -148,6 +149,7 @@ def exam(request: HttpRequest, pack: str) -> HttpResponse:
 
 def _begin(request: HttpRequest, requester: visitor.Visitor, lab: Lab, *, exam: bool) -> HttpResponse:
     """Begin the lab in a new sandbox and redirect to it.  If the visitor has too many sandboxes, show them."""
+    make_room(request, requester)
     try:
         return redirect(_begun(requester, lab, exam=exam))
     except creation.TooManyOwned as refused:

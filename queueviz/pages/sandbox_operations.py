@@ -14,7 +14,7 @@ from queueviz.access.visitor import Visitor
 from queueviz.boards import BOARDS
 from queueviz.forms import SettingsForm
 from queueviz.models import Sandbox
-from queueviz.pages import page_snapshot
+from queueviz.pages import errors, page_snapshot
 from queueviz.pages.sandbox import shell
 from queueviz.sandboxes import ownership
 from sandbox.control.access_keys import Keys
@@ -53,6 +53,12 @@ def keep(request: HttpRequest, slug: str, what: str) -> HttpResponse:
     values = shell(request, visit, operation.page, wake=False)
     context = {**values, **page_snapshot.of_page(board, slug, values["snapshot"], request.GET), **answers}
     return render(request, board.template, context)  # no redirect: a secret does not belong into an address
+
+
+def make_room(request: HttpRequest, requester: Visitor) -> None:
+    """Delete the sandbox that a request for a new one names, with the rights of its Delete button."""
+    if slug := request.POST.get(errors.INSTEAD):
+        ownership.delete(requester, policy.ours(policy.visit_at(requester, slug, OPERATIONS["delete"].verb)))
 
 
 def _wake(request: HttpRequest, requester: Visitor, sandbox: Sandbox) -> Said:

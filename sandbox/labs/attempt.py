@@ -82,6 +82,7 @@ class Attempt:
         self._given: Answer | None = None
         self._key = ""  # of the prediction that comes next
         self._rests_on: set[int] = set()
+        self.answers: dict[Part, Answer] = {}  # of the open step: the right ones
         self._text: Verdict | None = None
         self._truth: Truth | None = None  # of its prediction
         self._checked_ms: int | None = None  # by the clock, not for a fact
@@ -265,6 +266,7 @@ class Attempt:
             self.mistakes.append((self.step, entry.seq, verdict))
             return
         self._rests_on |= set(verdict.rests_on)
+        self.answers[part] = question.kind.parse(fields["value"])
         self._go_on(entry, part)
 
     def _touched(self, entry: Entry, fields: dict[str, Any]) -> None:
@@ -323,6 +325,7 @@ class Attempt:
 
     def _begin_step(self, began: int) -> None:
         self._given, self._rests_on, self._text, self._truth = None, set(), None, None
+        self.answers = {}
         self.evidence.began = self.opened = began
         step = self.open_step
         if step is None:

@@ -6,6 +6,7 @@ same.  A line that was executed is found in the journal, from the panel or from 
 
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
+from math import ceil
 from typing import Literal, NamedTuple
 
 from sandbox.control.actions import Action, fields_of, name_of
@@ -22,7 +23,7 @@ TARGETS = frozenset({"broker_id"})  # they say what the action is about, also wi
 
 PREDICT_FIRST = _("First enter your prediction.")
 IN_ORDER = _("After line {line}.")
-AFTER = _("Possible {wait_s} s of sandbox time after line {line}.")
+AFTER = _("Possible in {left_s} s of sandbox time.")
 LACKING = _("Possible once the journal contains what it is about.")
 
 State = Literal["done", "now", "later"]
@@ -96,16 +97,14 @@ def states_of(lines: list[Line], evidence: Evidence, opened: int, phase: str) ->
         elif blocked:
             yield LineState("later", options, IN_ORDER, {"line": blocked})
         else:
-            reason, values = _reason(line, evidence, done, number - 1)
+            reason, values = _reason(line, evidence, done)
             if not options:
                 reason = reason or LACKING
             yield LineState("later" if reason else "now", options, reason, values)
         blocked = blocked or number
 
 
-def _reason(
-    line: Line, evidence: Evidence, done: Seen[ActionTaken] | None, previous: int
-) -> tuple[str, dict[str, object]]:
+def _reason(line: Line, evidence: Evidence, done: Seen[ActionTaken] | None) -> tuple[str, dict[str, object]]:
     """Return why a line must wait after the previous one; an empty text if it need not."""
     for part in line.waits:
         if isinstance(part, Until):
@@ -113,8 +112,9 @@ def _reason(
                 return part.text, dict(evidence.numbers)
         elif done is not None:
             wait_s = part.seconds_of(evidence.numbers)
-            if wait_s >= SHORT_S and evidence.now_ms - done.at_ms < wait_s * 1000:
-                return AFTER, {"wait_s": wait_s, "line": previous}
+            left_ms = wait_s * 1000 - (evidence.now_ms - done.at_ms)
+            if wait_s >= SHORT_S and left_ms > 0:
+                return AFTER, {"left_s": ceil(left_ms / 1000)}
     return "", {}
 
 

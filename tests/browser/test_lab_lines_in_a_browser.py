@@ -34,7 +34,7 @@ def test_a_step_is_met_by_the_buttons_of_its_panel(site: Site, width: ViewportSi
     press(send, "Send")
     expect(send).to_have_class("done")
     watched = page.locator(".lab-watch")
-    expect(watched).to_have_attribute("data-predicted", "You predicted: 7")
+    expect(watched).to_have_attribute("data-predicted", "You predicted: 7 messages")
     assert watched.evaluate(IN_VIEW), "neither the head nor the panel covers it"
     press(stop, "Stop")
     reading = panel.get_by_label("How many messages were redelivered")

@@ -114,7 +114,7 @@ def test_the_table_has_a_row_for_each_step_of_each_lab_of_each_student(course: C
     assert whole == {
         "student": "Otter",
         "name": "",
-        "2 One slow message blocks the offset (100)": "",
+        "2 A slow message and the committed offset (100)": "",
         "4 More members than queues (100)": "50",
         "total (200)": "50",
     }

@@ -139,7 +139,7 @@ def test_a_line_says_what_it_waits_for(tmp_path: Path) -> None:
         student.press_next()
         student.press_next()
         assert student.look().lines == ["done", "done", "later", "later"]
-        assert "Possible 12 s of sandbox time after line 2." in student.html
+        assert "Possible in 12 s of sandbox time." in student.html
         assert "After line 3." in student.html
         student.wait(12)
         assert student.look().lines == ["done", "done", "now", "later"]

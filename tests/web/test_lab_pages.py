@@ -229,7 +229,7 @@ def test_where_no_room_is_left_for_a_lab_one_s_own_sandboxes_can_be_deleted(
     for address in ("/labs/start-offset/", "/labs/exam/first-hour/"):
         refused = student.post(address)
         assert refused.status_code == 429
-        assert f'action="/s/{slug_of(begun)}/keep/delete/"' in refused.content.decode()
+        assert f'name="instead" value="{slug_of(begun)}"' in refused.content.decode()
 
 
 # Saved as a lab.

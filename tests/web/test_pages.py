@@ -323,11 +323,13 @@ def test_the_landing_button_acts_with_viewer_rights(
     assert visitor.post("/s/landing/keep/delete/").status_code == 403
 
 
-def test_who_has_too_many_sandboxes_is_shown_them_with_a_button_to_delete_one(visitor: Client, port: FakePort) -> None:
+def test_who_has_too_many_sandboxes_deletes_one_and_starts_with_one_button(visitor: Client, port: FakePort) -> None:
     made = [visitor.post("/new/", {"template": "orders"})["Location"] for _ in range(5)]
     refused = visitor.post("/new/", {"template": "orders"})
     assert refused.status_code == 429
-    for address in made:
-        assert f'action="{address}keep/delete/"'.encode() in refused.content
-    assert visitor.post(f"{made[0]}keep/delete/").status_code == 302
-    assert visitor.post("/new/", {"template": "orders"}).status_code == 302
+    slugs = re.findall('name="instead" value="([^"]+)"', refused.content.decode())
+    assert sorted(slugs) == sorted(address.split("/")[2] for address in made)
+    assert visitor.post("/new/", {"template": "orders", "instead": slugs[0]})["Location"] not in made
+    assert visitor.get(f"/s/{slugs[0]}/").status_code == 404
+    assert Client().post("/new/", {"template": "orders", "instead": slugs[1]}).status_code == 403
+    assert visitor.get(f"/s/{slugs[1]}/").status_code == 200

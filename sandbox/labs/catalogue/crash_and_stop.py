@@ -84,7 +84,7 @@ def _crashed(evidence: Evidence) -> Verdict:
         return Verdict.not_yet(_("{other} is still running."))
     if (repeated := _repeated(evidence)) is not None:
         return Verdict.met(
-            _("{count} messages were delivered twice after the crash of {other}."),
+            _("{count} messages that {other} had finished and not committed were delivered twice after its crash."),
             count=repeated.event.count,
             rests_on=[crash, repeated],
         )
@@ -100,6 +100,11 @@ def _repeated(evidence: Evidence) -> Seen[CrashRepeated] | None:
 
 def _count(evidence: Evidence) -> Truth:
     return field_of(_repeated(evidence), "count")
+
+
+def _which(evidence: Evidence) -> Truth:
+    repeated = _repeated(evidence)
+    return Truth("none") if repeated is None else Truth("done", (repeated.seq,))
 
 
 def _cause(evidence: Evidence) -> Truth:
@@ -122,7 +127,7 @@ SOLUTION = Solution(
     ),
     SolvedStep(
         before=(restart("one"), wait(10)),
-        predict=10,
+        predict="done",
         do=(send("burst"), wait(1.5), crash("other")),
         say=lambda h: h.evidence.of(CrashRepeated)[0].event.count,
         why=lambda h: str(h.evidence.actions("CrashActor")[0].seq),
@@ -151,7 +156,7 @@ CRASH_AND_STOP = Lab(
     slug="crash-and-stop",
     number="3",
     minutes=9,
-    title=_("A crash repeats finished work, a clean stop does not"),
+    title=_("Crash and clean stop"),
     goal=_("Every deployment stops processes. How a process ends decides whether finished work is repeated."),
     draw=_draw,
     setup=_setup,
@@ -195,9 +200,13 @@ CRASH_AND_STOP = Lab(
             ),
             mark="member:{other}",
             predict=Question(
-                text=_("How many messages will be delivered twice now?"),
-                kind=Number(_("messages"), share=0.3, within=2),
-                right=_count,
+                text=_("Which messages will be redelivered this time?"),
+                kind=choice(
+                    none=_("none: {one} continues where {other} stopped"),
+                    work=_("those in progress, as after the clean stop"),
+                    done=_("also finished ones: those that were not committed"),
+                ),
+                right=_which,
             ),
             check=_crashed,
             say=Question(

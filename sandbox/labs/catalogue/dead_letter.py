@@ -154,7 +154,7 @@ DEAD_LETTER = Lab(
     minutes=12,
     title=_("From a poison message to the dead-letter queue"),
     goal=_(
-        "A message that always fails is retried for hours. Then it stays where no group reads, until somebody "
+        "A message that always fails is retried for hours. Then it stays where no group reads, until a person "
         "resends it."
     ),
     draw=_draw,

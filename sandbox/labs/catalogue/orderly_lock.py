@@ -212,7 +212,7 @@ ORDERLY_LOCK = Lab(
     slug="orderly-lock",
     number="5",
     minutes=11,
-    title=_("Orderly lock stuck for 60 s"),
+    title=_("Locks of an orderly group"),
     goal=_(
         "After one crash, an orderly group can wait where a concurrent group continues. Its locks explain how long."
     ),
@@ -221,7 +221,7 @@ ORDERLY_LOCK = Lab(
     allowed=frozenset({"CrashActor", "RestartActor", "StopActor"}),
     steps=(
         Step(
-            title=_("The unused lock"),
+            title=_("After the crash"),
             do=_("Crash {one}, and look at the queues that it had owned."),
             watch=_(
                 "The rings at the queues of {one}: time left at the broker (outer arc) and at the client (inner arc)."

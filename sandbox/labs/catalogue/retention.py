@@ -137,9 +137,10 @@ def _goes_on(evidence: Evidence) -> Verdict:
             )
         )
     return Verdict.met(
-        _("{group} continues at {start}; its committed offset was {committed}."),
+        _("{group} continues at {start}; its committed offset was {committed}: {lost} messages were never finished."),
         start=taken[0].event.start_offset,
         committed=jump.event.previous or 0,
+        lost=jump.event.offset - (jump.event.previous or 0),
         rests_on=[corrected, jump, taken[0]],
     )
 
@@ -262,7 +263,7 @@ RETENTION = Lab(
     number="8",
     minutes=10,
     preset="teaching",
-    title=_("Deletion before consumption"),
+    title=_("Retention and unread messages"),
     goal=_(
         "A group that is down over the weekend relies on the broker to keep its messages. What does the broker rely on?"
     ),
@@ -275,7 +276,8 @@ RETENTION = Lab(
             rate=4,
             do=_(
                 "Stop reader and send {burst} messages of {body} bytes to {topic}. Then age the files of "
-                "{broker} by 2 hours and delete old files (Store page). Here files are kept for one hour."
+                "{broker} by 2 hours, as if that time had passed, and delete old files. Here files are "
+                "kept for one hour."
             ),
             watch=_("The left end of q0, and the committed offset of {group}."),
             mark="queue:broker-a:0",
@@ -311,7 +313,7 @@ RETENTION = Lab(
             watch=_('"corrected" in the journal, and the committed offset about 10 s later.'),
             mark="queue:broker-a:0",
             predict=Question(
-                text=_("The committed offset of the group no longer exists. Where will {group} continue?"),
+                text=_("The message at the committed offset of {group} is deleted. Where will {group} continue?"),
                 kind=choice(
                     committed=_("at its committed offset: the messages come from the slave"),
                     min=_("at the oldest remaining message"),
@@ -321,7 +323,10 @@ RETENTION = Lab(
             ),
             check=_is_corrected,
             say=Question(
-                text=_("How many messages did {group} skip?"),
+                text=_(
+                    'How many messages did {group} skip? "corrected" in the journal names the offset that was '
+                    "asked for and the one that was given."
+                ),
                 kind=Number(_("messages"), within=1),
                 right=_lost,
                 again=_(
@@ -358,7 +363,10 @@ RETENTION = Lab(
             ),
             check=_is_overtaken,
             say=Question(
-                text=_("How many messages did no member finish this time?"),
+                text=_(
+                    "How many messages did no member finish this time? Compare the committed offset before and "
+                    'after the jump: "committed" in the journal.'
+                ),
                 kind=Number(_("messages"), within=1),
                 right=_lost,
                 again=_("You wrote {given}; subtract the committed offset before the jump from the one after it."),
@@ -374,7 +382,7 @@ RETENTION = Lab(
                 right=lambda e: Truth("dropped"),
                 again=_("Compare the committed offset before the jump with the pulled offset of reader."),
             ),
-            hints=(_("Compare lag with the age of the oldest file to see when loss begins."),),
+            hints=(_("The messages in the memory of a member count as not finished."),),
         ),
     ),
     solve=SOLUTION,

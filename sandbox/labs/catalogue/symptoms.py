@@ -21,7 +21,7 @@ SYMPTOMS = {
     "shrink-queues": _("A topic has too many queues: remove some and lose nothing."),
     "strategies": _("One more consumer, and almost every queue changes its owner."),
     "queue-entry": _("How does a queue know where its messages are?"),
-    "key-index": _("A search by key returns too much, or nothing."),
+    "key-index": _("What does a search by key read, and what does it return?"),
     "retention": _("Messages were deleted before a group read them."),
     "delay-and-half": _("A message was sent, and no consumer receives it yet."),
     "broadcasting": _("After a short absence, a screen misses messages."),

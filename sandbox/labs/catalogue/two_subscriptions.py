@@ -7,10 +7,10 @@ from sandbox.journal.events import ActionTaken, SubscriptionChanged
 from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Evidence, Numbers, Seen, last
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth, chosen
-from sandbox.labs.question_kinds import EventClick, Number, choice
+from sandbox.labs.question_kinds import EventClick, choice
 from sandbox.labs.script_acts import Acts, act, wait
 from sandbox.labs.setups import member, topic
-from sandbox.labs.solution import Solution, SolvedStep, answer_of
+from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.verdict import Verdict
 
@@ -73,7 +73,7 @@ def _is_replaced(evidence: Evidence) -> Verdict:
             _("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=SETTLED_S + WATCH_S
         )
     return Verdict.met(
-        _("{expression} replaced {replaced}."),
+        _("The broker keeps one subscription for each group and topic: {expression} replaced {replaced}."),
         expression=replaced.event.expression,
         replaced=str(replaced.event.replaced),
         rests_on=[replaced],
@@ -117,8 +117,8 @@ def _is_mended(evidence: Evidence) -> Verdict:
             _("{passed_s} of {wait_s} seconds have passed."), passed_s=passed_s, wait_s=SETTLED_S + WATCH_S
         )
     return Verdict.met(
-        _("Messages with {lost} are consumed again, {count} so far."),
-        count=len(read),
+        _("{skipped} messages with {lost} were skipped and are not delivered; later ones are consumed again."),
+        skipped=f"{_skipped(evidence).value:g}",
         rests_on=[mended, read[0], read[-1]],
     )
 
@@ -151,7 +151,7 @@ SOLUTION = Solution(
         say="lost",
         why=lambda h: str(h.evidence.of(SubscriptionChanged, since=0)[-1].seq),
     ),
-    SolvedStep(predict="gone", do=_subscribe("other", "both"), within_s=60, say=answer_of(_skipped), why="passed"),
+    SolvedStep(predict="gone", do=_subscribe("other", "both"), within_s=60, say="higher", why="passed"),
 )
 
 
@@ -230,12 +230,16 @@ TWO_SUBSCRIPTIONS = Lab(
             check=_is_mended,
             say=Question(
                 text=_(
-                    'How many messages with {lost} were skipped? Search the Journal for {lost}-, with "include '
-                    'each message": some numbers were not consumed.'
+                    'Search the Journal for {lost}-, with "include each message". Which number follows the '
+                    "last key from before the change?"
                 ),
-                kind=Number(_("messages"), share=0.1, within=3),
-                right=_skipped,
-                again=_("You wrote {given}; compare the last {lost} key before the gap with the first one after it."),
+                kind=choice(
+                    next=_("the next one: no message is missing"),
+                    higher=_("a much higher one: those between were skipped"),
+                    first=_("the first one: all are delivered again"),
+                ),
+                right=lambda e: Truth("higher" if _skipped(e).value else "next"),
+                again=_("Look at the numbers of the {lost} keys again: the time between two of them is long."),
             ),
             why=Question(
                 text=_("Why are the skipped messages not delivered?"),

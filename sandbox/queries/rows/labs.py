@@ -68,7 +68,8 @@ class LineRow(TypedDict):
 class OpenStepRow(TypedDict):
     """The open step.
 
-    `phase`: predict, do, say, why.  `prediction`: sealed, null before it is made.  `mark`: the mark on the board.
+    `phase`: predict, do, say, why.  `prediction`: sealed, null before it is made.  `answers`: right ones, by phase.
+    `mark`: the mark on the board.  `acted`: the student has executed an action of the lab in this step.
     """
 
     step: int
@@ -83,6 +84,8 @@ class OpenStepRow(TypedDict):
     say: AskedRow | None
     why: AskedRow | None
     prediction: str | None
+    answers: dict[str, str]
+    acted: bool
     hints: list[str]  # those taken
     hints_left: int
     verdict: VerdictRow

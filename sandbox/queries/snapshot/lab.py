@@ -159,6 +159,8 @@ def _open(attempt: Attempt, now_ms: int) -> OpenStepRow | None:
         "say": _asked(step.say),
         "why": _asked(step.why),
         "prediction": None if attempt.prediction is None else shown(attempt.prediction),
+        "answers": {part: shown(answer) for part, answer in attempt.answers.items()},
+        "acted": any(attempt.evidence.actions(name, since=attempt.opened) for name in attempt.lab.allowed),
         "hints": list(step.hints[:taken]),
         "hints_left": 0 if attempt.exam else len(step.hints) - taken,
         "verdict": _verdict(_blocked(attempt, lines) or attempt.verdict_at(now_ms)),

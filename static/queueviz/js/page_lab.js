@@ -72,7 +72,7 @@ function hold(row) {
 function pace() {
   const last = before, now = (before = phase()), runs = now === "do" || now === "done" || received().endsWith("/0");
   if (now === last) return;
-  $("#lab-now", panel)?.scrollIntoView({ block: "nearest" });
+  $("#lab-now", panel)?.scrollIntoView({ block: now === "do" ? "nearest" : "start" });
   if (held || !page.actions.can("time")) return;
   if (runs && (stands || page.clock.rate === 0)) setRate(1);
   else if (!runs && last === "do") setRate(0);
@@ -84,12 +84,14 @@ function setRate(rate) {
 }
 
 const fetches = (requestConfig) => requestConfig.path.endsWith("/progress/"); // the panel itself, not an answer
+let whole = false; // the task is unfolded, and stays so in a fetched panel
 let refusal = null; // said to the reader's own answer: it stays until the next one
 let begun = false; // an answer that is not sent yet: what else happens does not take it away
 panel.addEventListener("input", () => (begun = true));
 panel.addEventListener("htmx:beforeSwap", ({ target, detail }) => {
   if (around(target, ".answer")) return; // a refusal of an action
   refusal = fetches(detail.requestConfig) ? $(".refusal", panel) : null;
+  whole = Boolean($(".whole", panel)?.open);
   if (!isPanel(detail.serverResponse)) { // the sandbox is asleep, or about to wake
     detail.shouldSwap = false;
     if (detail.xhr.status === 204) begun = false; // a hand went up or down
@@ -120,6 +122,8 @@ let within = false; // the reader was last at work in the panel, whose field wit
 for (const kind of ["focusin", "pointerdown"]) document.addEventListener(kind, ({ target }) => (within = panel.contains(target)));
 panel.addEventListener("htmx:afterSettle", () => {
   if (refusal && !$(".refusal", panel)) $(".steps", panel).after(refusal);
+  if (whole && $(".whole", panel)) $(".whole", panel).open = true;
+  if (within) bring($(".said.wrong", panel));
   if (within && document.activeElement === document.body) $("#lab-now, #lab-done", panel)?.focus({ preventScroll: true });
   pace();
   kept.show();

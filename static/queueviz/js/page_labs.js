@@ -5,7 +5,7 @@ import { setUpTheme } from "./theme.js";
 
 const find = $("#find");
 setUpKeys({ t: setUpTheme().theme, "/": () => find.focus() });
-const labs = $$(".pack li").map((row) => ({ row, text: row.textContent.toLowerCase() }));
+const labs = $$(".pack li").map((row) => ({ row, text: `${row.textContent} ${row.id}`.toLowerCase() }));
 find.addEventListener("input", () => {
   const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
   const hits = labs.map(({ text }) => words.filter((word) => text.includes(word)).length), best = Math.max(...hits);
