@@ -72,7 +72,8 @@ function hold(row) {
 function pace() {
   const last = before, now = (before = phase()), runs = now === "do" || now === "done" || received().endsWith("/0");
   if (now === last) return;
-  $("#lab-now", panel)?.scrollIntoView({ block: now === "do" ? "nearest" : "start" });
+  const result = now === "predict" ? $$(".was", panel).at(-1) : null; // of the step before, above the new question
+  (result ?? $("#lab-now", panel))?.scrollIntoView({ block: now === "do" ? "nearest" : "start" });
   if (held || !page.actions.can("time")) return;
   if (runs && (stands || page.clock.rate === 0)) setRate(1);
   else if (!runs && last === "do") setRate(0);
