@@ -1,8 +1,8 @@
-"""The comparison of two runs: the effect of one action, as lines of a table."""
+"""The comparison of two runs: the effect of some actions, as lines of a table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, NotRequired, TypedDict, cast
 
 from django.utils.translation import gettext as _
@@ -24,7 +24,7 @@ INSTEAD: dict[str, tuple[str, ...]] = {
 """What is offered in the place of an action: the same node or member, ended in another way."""
 
 KEPT_FIELDS = ("actor", "broker", "broker_id")
-
+MOST_NAMED = 2  # of the actions, in the name of a run
 
 DONE: Texts = {
     "CrashActor": gettext_lazy("{name} crashed"),
@@ -119,8 +119,7 @@ class PlayedSide(TypedDict):
 class Comparison(TypedDict):
     """Two runs, as `simulation.compare` prints them."""
 
-    seq: int
-    action: ActionEvent
+    actions: list[ActionEvent]
     same_until: int
     begins_ms: int
     ends_ms: int
@@ -144,8 +143,18 @@ def instead_of(action: str, fields: Mapping[str, object], other: str) -> OtherAc
     return cast(OtherAction, {"action": other, **{name: fields[name] for name in KEPT_FIELDS if name in fields}})
 
 
-def names_of(action: str, fields: Mapping[str, object], instead: OtherAction | None) -> tuple[str, str]:
+def names_of(actions: Sequence[ActionEvent], instead: OtherAction | None) -> tuple[str, str]:
     """Return the names of the unchanged and of the changed run."""
+    before, after = zip(*(_names(row["action"], row["fields"], instead) for row in actions), strict=True)
+    return _listed(before), _listed(after)
+
+
+def _listed(names: Sequence[str]) -> str:
+    text, more = ", ".join(names[:MOST_NAMED]), len(names) - MOST_NAMED
+    return _("{names} and {n} more").format(names=text, n=more) if more > 0 else text
+
+
+def _names(action: str, fields: Mapping[str, object], instead: OtherAction | None) -> tuple[str, str]:
     text = action_text(action, fields)
     before = _named(DONE[action], fields) if action in DONE else _("with: {action}").format(action=text)
     if instead is not None:

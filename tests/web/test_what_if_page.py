@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from queueviz.boards.action_texts import action_text
-from queueviz.boards.run_comparison import instead_of, lines_of, names_of
+from queueviz.boards.run_comparison import ActionEvent, instead_of, lines_of, names_of
 from queueviz.links import reruns
 from queueviz.pages import what_if_comparison, what_if_seeds
 from sandbox.control.actions import CrashActor, StopActor
@@ -77,6 +77,7 @@ def test_the_page_offers_the_actions_of_the_run_up_to_an_event_in_words(
     ]
     page = visitor.get(f"/s/{mine}/what-if/?at=8").content.decode()
     assert [seq for seq in (3, 7, 9) if f'<option value="{seq}"' in page] == [7]
+    assert [seq for seq in (3, 7, 9) if f'type="checkbox" name="seq" value="{seq}"' in page] == [7]
     assert f"{action_text('CrashActor', {'actor': 'A'})}, #7" in page
     assert 'data-others="StopActor HangActor"' in page
     assert "Only the template" not in page
@@ -125,13 +126,39 @@ def test_an_action_in_place_of_another_has_its_fields() -> None:
     assert instead_of("CrashActor", {"actor": "A"}, "PowerCut") is None
 
 
+def done(action: str, **fields: Any) -> ActionEvent:
+    return {**CRASH_TAKEN, "action": action, "fields": fields}
+
+
 def test_runs_are_named_by_what_was_done() -> None:
-    crash = ("CrashActor", {"actor": "A"})
-    assert names_of(*crash, None) == ("A crashed", "without the crash of A")
-    assert names_of(*crash, {"action": "StopActor", "actor": "A"}) == ("A crashed", "A stopped cleanly")
-    assert names_of("KillBroker", {"broker": "b", "broker_id": 1}, None)[1] == "without the kill of b.1"
+    crash = done("CrashActor", actor="A")
+    assert names_of([crash], None) == ("A crashed", "without the crash of A")
+    assert names_of([crash], {"action": "StopActor", "actor": "A"}) == ("A crashed", "A stopped cleanly")
+    assert names_of([done("KillBroker", broker="b", broker_id=1)], None)[1] == "without the kill of b.1"
     text = action_text("RestartActor", {"actor": "A"})
-    assert names_of("RestartActor", {"actor": "A"}, None) == (f"with: {text}", f"without: {text}")
+    assert names_of([done("RestartActor", actor="A")], None) == (f"with: {text}", f"without: {text}")
+
+
+def test_runs_without_several_actions_are_named_by_the_first_two() -> None:
+    crash, kill = done("CrashActor", actor="A"), done("KillBroker", broker="b")
+    assert names_of([crash, kill], None) == ("A crashed, b was killed", "without the crash of A, without the kill of b")
+    assert names_of([crash, kill, crash], None)[0] == "A crashed, b was killed and 1 more"
+
+
+def test_several_actions_are_left_out_in_one_run(
+    visitor: Client, mine: str, port: FakePort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[reruns.Play] = []
+    monkeypatch.setattr(reruns, "begin", lambda play: begun.append(play) or play)
+    port.rows = [{**CRASH_TAKEN, "seq": str(seq)} for seq in (7, 9, 11)]
+    address = f"/s/{mine}/what-if/"
+    assert visitor.post(address, {"mode": "leave-out", "seq": ["9", "7", "9"]}).status_code == 302
+    assert begun[0].order == {"seqs": [7, 9], "instead": None}
+    assert visitor.post(address, {"mode": "leave-out"}).status_code == 422
+    assert visitor.post(address, {"mode": "do-instead", "seq": ["7", "9"], "instead": "StopActor"}).status_code == 422
+    assert visitor.post(address, {"mode": "leave-out", "seq": ["7"] * 51}).status_code == 422
+    visitor.post(f"/s/{mine}/branch/", {"at": "9", "seq": ["7", "9"], "instead": ""})
+    assert port.branched[-1].changes == {7: None, 9: None}
 
 
 def test_the_table_marks_the_worse_and_leaves_unknown_numbers_open() -> None:
@@ -151,15 +178,14 @@ def test_the_table_marks_the_worse_and_leaves_unknown_numbers_open() -> None:
 def test_the_result_stands_above_the_boards_with_the_runs_names(visitor: Client, mine: str, port: FakePort) -> None:
     port.rows = [CRASH_TAKEN]
     result = {
-        "seq": 7,
-        "action": CRASH_TAKEN,
+        "actions": [CRASH_TAKEN],
         "same_until": 6,
         "begins_ms": 30_000,
         "ends_ms": 90_000,
         "before": side(3),
         "after": side(1),
     }
-    page = visitor.get(play_of(mine, "compare", {"seq": 7, "instead": None}, "done", result=result)).content.decode()
+    page = visitor.get(play_of(mine, "compare", {"seqs": [7], "instead": None}, "done", result=result)).content.decode()
     assert page.index("Delivered twice") < page.index('class="pair"')
     assert page.count("without the crash of A") >= 3
     assert "Result, 90 s later" in page
