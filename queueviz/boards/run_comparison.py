@@ -45,6 +45,15 @@ LEFT_OUT: Texts = {
 """Names of runs: by what was done, or was not."""
 
 
+UNKNOWN_BECAUSE: Texts = {
+    "skipped": gettext_lazy("unknown: the journal omits events of this run"),
+    "lost": gettext_lazy("unknown: after a power cut, a broker assigned the same offsets again"),
+    "filtered": gettext_lazy("unknown: a group subscribes to a part of the messages"),
+    "no_group": gettext_lazy("unknown: no clustering group has a subscription"),
+    "shared": gettext_lazy("unknown: two processes have the same client ID"),
+}
+
+
 class Line(NamedTuple):
     """A line of the comparison.
 
@@ -80,6 +89,33 @@ class LockWait(TypedDict):
     open: bool
 
 
+class ReaderGaps(TypedDict):
+    """The queues that had no reader at some time, and the longest such time."""
+
+    queues: int
+    longest_ms: int
+    queue: str
+    group: str
+
+
+class OldestUnconsumed(TypedDict):
+    """The highest age that an unconsumed message reached."""
+
+    ms: int
+    queue: str
+    offset: int
+    group: str
+
+
+class MessageFigures(TypedDict):
+    """Figures of the messages.  `unknown`: a key of `UNKNOWN_BECAUSE`, or None."""
+
+    oldest: OldestUnconsumed | None
+    delivered: int | None
+    stored: int | None
+    unknown: str | None
+
+
 class RunFigures(TypedDict):
     """The figures of one run (`simulation.run_figures`)."""
 
@@ -87,6 +123,8 @@ class RunFigures(TypedDict):
     lost: int
     longest_lock_wait: LockWait | None
     lag: int | None
+    unread: ReaderGaps | None  # None: two processes have one client id
+    messages: MessageFigures
 
 
 class PlayedBoard(TypedDict):
@@ -182,6 +220,9 @@ def lines_of(result: Comparison) -> list[Line]:
             after["delivered_again"],
             _("delivered to a listener, offset not committed"),
         ),
+        _unread(before["unread"], after["unread"]),
+        _oldest(before["messages"], after["messages"]),
+        _delivered(before["messages"], after["messages"]),
         _count(
             _("Lost"),
             before["lost"],
@@ -199,6 +240,54 @@ def lines_of(result: Comparison) -> list[Line]:
         before_ms, after_ms = (wait["ms"] if wait else 0 for wait in waits)
         lines.append(_time(_("Longest lock wait"), before_ms, after_ms, reason))
     return lines
+
+
+def _unread(before: ReaderGaps | None, after: ReaderGaps | None) -> Line:
+    name = _("Queues without a reader")
+    if before is None or after is None:
+        return _unknown(name, _gaps(before), _gaps(after), "shared")
+    longest = max(before, after, key=lambda gaps: gaps["longest_ms"])
+    reason = _("none in either run")
+    if longest["queues"]:
+        reason = _("the longest: {queue}, read by {group}").format(queue=longest["queue"], group=longest["group"])
+    return Line(name, _gaps(before), _gaps(after), _sign(after["longest_ms"] - before["longest_ms"]), True, reason)
+
+
+def _gaps(gaps: ReaderGaps | None) -> str:
+    if gaps is None or not gaps["queues"]:
+        return number(gaps and gaps["queues"])
+    return _("{n}, up to {time}").format(n=number(gaps["queues"]), time=duration(gaps["longest_ms"]))
+
+
+def _oldest(before: MessageFigures, after: MessageFigures) -> Line:
+    name = _("Oldest unconsumed message")
+    ages = [None if messages["unknown"] else (messages["oldest"] or {"ms": 0})["ms"] for messages in (before, after)]
+    if cause := before["unknown"] or after["unknown"]:
+        return _unknown(name, duration(ages[0]), duration(ages[1]), cause)
+    oldest = max(filter(None, (before["oldest"], after["oldest"])), key=lambda oldest: oldest["ms"], default=None)
+    reason = _("none in either run")
+    if oldest is not None:
+        reason = _("its highest age: {queue} @{offset}, read by {group}").format(**oldest)
+    return _time(name, ages[0] or 0, ages[1] or 0, reason)
+
+
+def _delivered(before: MessageFigures, after: MessageFigures) -> Line:
+    name, shares = _("Delivered at least once"), (_share(before), _share(after))
+    if cause := before["unknown"] or after["unknown"]:
+        return _unknown(name, *shares, cause)
+    left = [(messages["stored"] or 0) - (messages["delivered"] or 0) for messages in (before, after)]
+    reason = _("of the messages stored after the action, in each clustering group")
+    return Line(name, *shares, _sign(left[1] - left[0]), True, reason)
+
+
+def _share(messages: MessageFigures) -> str:
+    if messages["unknown"]:
+        return number(None)
+    return _("{n} of {all}").format(n=number(messages["delivered"]), all=number(messages["stored"]))
+
+
+def _unknown(name: str, before: str, after: str, cause: str) -> Line:
+    return Line(name, before, after, 0, False, str(UNKNOWN_BECAUSE[cause]))
 
 
 def _count(name: str, before: int | None, after: int | None, reason: str) -> Line:

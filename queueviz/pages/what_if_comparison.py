@@ -51,9 +51,7 @@ def change_of(slug: str, form: QueryDict) -> tuple[list[int], OtherAction | None
     if not texts:
         raise ActionRefused(422, "No action is chosen.", "Choose an action from the list.", field="seq")
     if len(texts) > MOST_ACTIONS:
-        raise ActionRefused(
-            422, "A branch changes at most {most} actions.", "Change fewer actions.", most=MOST_ACTIONS
-        )
+        raise ActionRefused(422, "A branch changes at most {most} actions.", "Change fewer actions.", most=MOST_ACTIONS)
     actions = [action_at(slug, seq) for seq in sorted({event_number(text) for text in texts})]
     other, first = form.get("instead", ""), actions[0]
     instead = instead_of(first["action"], first["fields"], other)

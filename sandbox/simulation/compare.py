@@ -63,10 +63,7 @@ class Side(NamedTuple):
             "first": self.came and for_browser(self.came),
             "at_ms": last["at_ms"],
             "seq": last["seq"],
-            "figures": {
-                **self.figures._asdict(),
-                "longest_lock_wait": self.figures.longest_lock_wait and self.figures.longest_lock_wait._asdict(),
-            },
+            "figures": self.figures.row(),
             "board": board,
             "names": labels_of(last),
             "recording": recording and base64.b64encode(recording).decode(),
@@ -113,9 +110,7 @@ def compare(
         refused = rerun.refused
     with Rerun(run.origin, run.lines, run.rows, home=home, awake_from=seq) as rerun:
         before = _played(rerun, actions[0], until_ms, about, lambda share: progress(0.5 + share / 2))
-    same, first_before, first_after = _first_difference(
-        before.rows, after.rows, seq, changed=changes[seq] is not None
-    )
+    same, first_before, first_after = _first_difference(before.rows, after.rows, seq, changed=changes[seq] is not None)
     figures = [figures_of(played.rows, seq, before_change, played.last) for played in (before, after)]
     return Compared(
         actions, same, Side(before, figures[0], first_before, []), Side(after, figures[1], first_after, refused)

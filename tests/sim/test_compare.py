@@ -45,7 +45,9 @@ def test_a_clean_stop_instead_of_a_crash_gives_the_locks_back(crashed: Path) -> 
     waits = [side.figures.longest_lock_wait for side in (crash, stop)]
     assert waits[0] is not None
     assert waits[0].ms > (waits[1].ms if waits[1] is not None else 0) + 10_000  # None: none had to wait
-    assert crash.played.rows[-1]["at_ms"] - found.actions[0]["at_ms"] >= 80_000  # also behind the end of what was recorded
+    assert (
+        crash.played.rows[-1]["at_ms"] - found.actions[0]["at_ms"] >= 80_000
+    )  # also behind the end of what was recorded
     assert shares == sorted(shares)
 
 

@@ -38,9 +38,20 @@ HELD = {**BROKEN, "tried": [(seed, 0) for seed in range(200)], "held": 200, "bro
 SO_FAR = {**BROKEN, "tried": [(0, 0), (1, 2)], "held": 1, "broken": 1, "looked_at": 9}
 
 
-def figures(again: int, wait_ms: int | None, lag: int | None) -> dict[str, Any]:
+def figures(
+    again: int, wait_ms: int | None, lag: int | None, *, gap_ms: int = 0, old_ms: int = 0, left: int = 0
+) -> dict[str, Any]:
+    where = {"queue": "t/b/0", "group": "g"}
+    messages = {"oldest": {"ms": old_ms, "offset": 5, **where}, "delivered": 44 - left, "stored": 44, "unknown": None}
     wait = wait_ms and {"ms": str(wait_ms), "queue": "t/b/0", "who": "b#2", "holder": "a#1", "open": False}
-    return {"delivered_again": again, "lost": 0, "longest_lock_wait": wait and {**wait, "ms": wait_ms}, "lag": lag}
+    return {
+        "delivered_again": again,
+        "lost": 0,
+        "longest_lock_wait": wait and {**wait, "ms": wait_ms},
+        "lag": lag,
+        "unread": {"queues": int(gap_ms > 0), "longest_ms": gap_ms, **where},
+        "messages": messages,
+    }
 
 
 def side(again: int) -> dict[str, Any]:
@@ -166,13 +177,31 @@ def test_the_table_marks_the_worse_and_leaves_unknown_numbers_open() -> None:
         "before": {"figures": figures(0, None, 16), "names": {"a#1": "A"}},
         "after": {"figures": figures(7, 61_000, None), "names": {"b#2": "B"}},
     }
-    twice, lost, lag, wait = lines_of(sides)
+    twice, _unread, _oldest, _delivered, lost, lag, wait = lines_of(sides)
     assert (twice.name, twice.before, twice.after, twice.worse) == ("Delivered twice", "0", "7", 1)
     assert (lost.worse, lost.why) == (0, "none in either run")
     assert wait.why == "t/b/0: B was refused the lock while A held it"
     assert (lag.after, lag.known, lag.worse) == ("–", False, 0)
     sides["after"]["figures"] = figures(7, None, None)
-    assert [line.name for line in lines_of(sides)] == [twice.name, lost.name, lag.name], "no lock was refused"
+    assert lines_of(sides)[-1].name == lag.name, "no lock was refused"
+
+
+def test_the_table_has_queues_without_a_reader_the_oldest_message_and_those_delivered() -> None:
+    sides: dict[str, Any] = {
+        "before": {"figures": figures(0, None, 0, gap_ms=20_000, old_ms=22_000), "names": {}},
+        "after": {"figures": figures(0, None, 0, old_ms=1_600, left=2), "names": {}},
+    }
+    unread, oldest, delivered = lines_of(sides)[1:4]
+    assert unread[:4] == ("Queues without a reader", "1, up to 20 s", "0", -1)
+    assert unread.why == "the longest: t/b/0, read by g"
+    assert oldest[:4] == ("Oldest unconsumed message", "22 s", "1.6 s", -1)
+    assert oldest.why == "its highest age: t/b/0 @5, read by g"
+    assert delivered[:4] == ("Delivered at least once", "44 of 44", "42 of 44", 1)
+    nothing = {"oldest": None, "delivered": None, "stored": None, "unknown": "lost"}
+    sides["after"]["figures"] |= {"unread": None, "messages": nothing}
+    for line in lines_of(sides)[1:4]:
+        assert (line.after, line.known, line.worse) == ("–", False, 0)
+        assert line.why.startswith("unknown: ")
 
 
 def test_the_result_stands_above_the_boards_with_the_runs_names(visitor: Client, mine: str, port: FakePort) -> None:
