@@ -26,6 +26,7 @@ from sandbox.kernel.errors import ActionRefused
 TRY = "sandbox.simulation.try_claim"
 SEEDS = (200, 50, 20)  # that are offered, the default first
 WORKERS = 2
+LEAST_TRIED = 5  # seeds, before the time of the others is estimated
 
 CLAIMS: Texts = {
     "no-duplicates-after-a-clean-stop": _("No duplicates after a clean stop"),
@@ -65,6 +66,7 @@ def shown(play: reruns.Play) -> Context:
         "result": result,
         "cells": [_cell(tried.get(seed)) for seed in range(result["seeds"])],
         "done": len(tried),
+        "left_min": None if play.is_over else _left_min(result),
     }
     if shortest := result["counterexample"]:
         context |= {
@@ -73,6 +75,12 @@ def shown(play: reruns.Play) -> Context:
             "acts": [(act["at_ms"], action_text(act["action"], act["fields"])) for act in shortest["acts"]],
         }
     return context
+
+
+def _left_min(result: ClaimResult) -> int | None:
+    """Return the minutes that the remaining seeds need at the pace of those tried; None if too few were tried."""
+    tried, left = len(result["tried"]), result["seeds"] - len(result["tried"])
+    return round(result["took_s"] / tried * left / 60) if left and tried >= LEAST_TRIED else None
 
 
 def _cell(cases: int | None) -> str:

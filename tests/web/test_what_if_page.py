@@ -282,6 +282,27 @@ def test_the_first_counterexample_is_shown_while_the_other_seeds_run(visitor: Cl
     assert 'hx-trigger="every 1s"' in page
 
 
+@pytest.mark.parametrize(
+    ("tried", "state", "text"),
+    [
+        (4, "running", None),
+        (50, "running", "about 6 min left"),
+        (199, "running", "less than 1 min left"),
+        (200, "running", None),
+        (50, "cancelled", None),
+    ],
+)
+def test_the_time_left_is_computed_from_the_seeds_tried(
+    visitor: Client, mine: str, tried: int, state: str, text: str | None
+) -> None:
+    partial = {**SO_FAR, "tried": [(seed, 0) for seed in range(tried)], "took_s": 120.0}
+    page = seeds(visitor, mine, state, partial=partial)
+    heading = page[page.index('id="over-seeds"') : page.index("</h2>", page.index('id="over-seeds"'))]
+    assert f"{tried} of 200 seeds run" in heading
+    assert ("min left" in page) == (text is not None)
+    assert (text or "") in heading
+
+
 def test_a_stop_keeps_the_results(visitor: Client, mine: str) -> None:
     page = seeds(visitor, mine, "cancelled", partial=SO_FAR)
     assert "The results of the finished runs are kept." in page
