@@ -120,6 +120,7 @@ urlpatterns = [
     path("s/<slug:slug>/compare/<slug:play>/", what_if.moved),
     path("s/<slug:slug>/what-if/", what_if.choose, name="what-if"),
     path("s/<slug:slug>/what-if/<slug:play>/", what_if.run, name="what-if-run"),
+    path("s/<slug:slug>/what-if/<slug:play>/test.py", what_if.test_file, name="what-if-test"),
     path("s/<slug:slug>/share/", share.share, name="share"),
     path("s/<slug:slug>/share/links/", share.links, name="share-links"),
     path("s/<slug:slug>/share/lab/", share.lab, name="share-lab"),

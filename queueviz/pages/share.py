@@ -26,6 +26,7 @@ from queueviz.links import branching, byte_ranges, recipe_links, share_links, sh
 from queueviz.links.share_links import Share, Shown
 from queueviz.models import Sandbox
 from queueviz.pages import live_links
+from queueviz.pages.python_file import python_file
 from queueviz.sandboxes import lab_files, visitor_actions
 from queueviz.slugs import api_of, root_of
 from queueviz.texts import Texts
@@ -58,7 +59,6 @@ WORDS: Texts = {
     "share.copied": _("Copied"),
 }
 FRAMED = csp_replace({"frame-ancestors": ["*"], "form-action": ["'none'"]})
-PYTHON = "text/x-python; charset=utf-8"
 RECORDING = "application/vnd.queueviz.recording"
 
 
@@ -132,8 +132,7 @@ def lab(request: HttpRequest, slug: str) -> HttpResponse:
     if at is None:
         raise ActionRefused(422, "{field} must be a number.", "Use digits only.", field="at")
     visitor_actions.ACTIONS.demand(policy.counted_as(visitor.of_request(request)))
-    named = f'attachment; filename="{sandbox.slug}_lab.py"'
-    return HttpResponse(lab_files.text_of(slug, at), content_type=PYTHON, headers={"Content-Disposition": named})
+    return python_file(lab_files.text_of(slug, at), f"{sandbox.slug}_lab.py")
 
 
 @require_POST

@@ -11,7 +11,7 @@ from queueviz.access import policy, visitor
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import Context
 from queueviz.boards.run_comparison import INSTEAD
-from queueviz.links import reruns
+from queueviz.links import branching, reruns
 from queueviz.models import Sandbox
 from queueviz.pages import what_if_comparison, what_if_seeds
 from queueviz.pages.background_runs import cancel, context_of, polled
@@ -69,6 +69,16 @@ def run(request: HttpRequest, slug: str, play: str) -> HttpResponse:
     if begun.kind == "compare" and begun.result is not None:
         chosen |= what_if_comparison.shown(begun)
     return render(request, PAGE, chosen | context)
+
+
+@require_http_methods(["GET"])
+def test_file(request: HttpRequest, slug: str, play: str) -> HttpResponse:
+    """Return the counterexample of a claim as a file with a Python test."""
+    visit = policy.visit_at(visitor.of_request(request), slug, "see")
+    policy.ours(visit)
+    begun = reruns.find(slug, play)
+    branching.demand_answers_given(visit)
+    return what_if_seeds.test_of_counterexample(begun)
 
 
 @require_http_methods(["GET"])

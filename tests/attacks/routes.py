@@ -117,6 +117,7 @@ NEEDS: dict[str, list[Ask]] = {
     "s/<slug:slug>/branching/": [*SEE, Ask("POST", "share")],
     "s/<slug:slug>/what-if/": [*SEE, Ask("POST", "see", body={"mode": "seeds", "claim": "none"})],
     "s/<slug:slug>/what-if/<slug:play>/": [Ask(method, "see", finds=False) for method in ("GET", "POST")],
+    "s/<slug:slug>/what-if/<slug:play>/test.py": [Ask("GET", "see", finds=False)],
     "s/<slug:slug>/share/": [Ask("GET", "share"), Ask("POST", "share")],
     "s/<slug:slug>/share/links/": [Ask("GET", "share")],
     "s/<slug:slug>/share/lab/": [Ask("GET", "share")],

@@ -8,6 +8,7 @@ from django.test import Client
 from queueviz.boards.action_texts import action_text
 from queueviz.boards.run_comparison import ActionEvent, instead_of, lines_of, names_of
 from queueviz.links import reruns
+from queueviz.models import Course, Sandbox
 from queueviz.pages import what_if_comparison, what_if_seeds
 from sandbox.control.actions import CrashActor, StopActor
 from sandbox.simulation.claims import CLAIMS
@@ -31,6 +32,7 @@ BROKEN = {
         "values": {"place": "orders/broker-a/2 @24", "before": "A", "after": "B"},
         "until_ms": 123_761,
         "drawn": 5,
+        "recipe": "abc",
         "acts": [{"at_ms": 33_761, "action": "CrashActor", "fields": {"actor": "A"}}],
     },
 }
@@ -341,3 +343,34 @@ def test_the_counterexample_is_opened_as_a_sandbox_of_one_s_own(visitor: Client,
     )
     assert visitor.get(answer["Location"]).status_code == 200
     assert visitor.post(play_of(mine, "claim", {}, "done", result=HELD), {"open": "1"}).status_code == 409
+
+
+def test_the_counterexample_is_saved_as_a_test(visitor: Client, mine: str, port: FakePort) -> None:
+    address = play_of(mine, "claim", {"claim": BROKEN["claim"], "seeds": 200}, "running", partial=SO_FAR)
+    page = visitor.get(address).content.decode()
+    name = "test_no_duplicates_after_a_crash_seed_4.py"
+    assert f'href="{address}test.py"' in page
+    assert f"python -m pytest {name}" in page
+    answer = visitor.get(f"{address}test.py")
+    assert answer["Content-Disposition"] == f'attachment; filename="{name}"'
+    program = answer.content.decode()
+    compile(program, name, "exec")
+    assert 'RECIPE = "abc"' in program
+    assert "assert len(cases) == 2" in program
+    held = play_of(mine, "claim", {"claim": BROKEN["claim"], "seeds": 200}, "done", result=HELD)
+    assert visitor.get(f"{held}test.py").status_code == 409
+
+
+def test_a_counterexample_of_custom_settings_has_no_test(visitor: Client, mine: str, port: FakePort) -> None:
+    result = {**BROKEN, "counterexample": {**BROKEN["counterexample"], "recipe": None}}  # type: ignore[dict-item]
+    address = play_of(mine, "claim", {"claim": BROKEN["claim"], "seeds": 200}, "done", result=result)
+    assert "It cannot be saved as a test" in visitor.get(address).content.decode()
+    assert visitor.get(f"{address}test.py").status_code == 409
+
+
+def test_no_test_is_saved_while_the_lab_of_a_course_is_in_progress(
+    visitor: Client, mine: str, port: FakePort, course: Course
+) -> None:
+    port.answers["lab"] = {"lab": "members-and-queues", "exam": False, "finished": False}
+    Sandbox.objects.filter(slug=mine).update(course=course)
+    assert visitor.get(f"{play_of(mine, 'claim', {}, 'done', result=BROKEN)}test.py").status_code == 409
