@@ -34,6 +34,7 @@ from queueviz.pages import (
     sandbox,
     sandbox_operations,
     share,
+    share_offline,
     student_data,
     what_if,
 )
@@ -124,6 +125,7 @@ urlpatterns = [
     path("s/<slug:slug>/share/", share.share, name="share"),
     path("s/<slug:slug>/share/links/", share.links, name="share-links"),
     path("s/<slug:slug>/share/lab/", share.lab, name="share-lab"),
+    path("s/<slug:slug>/share/offline/", share_offline.offline, name="share-offline"),
     path("s/<slug:slug>/share/revoke/", share.revoke, name="share-revoke"),
     path("s/<slug:slug>/audit/", audit.audit, name="audit"),
     path("s/<slug:slug>/history/", history.history, name="history"),

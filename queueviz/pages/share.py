@@ -39,6 +39,7 @@ LEAST_WIDTH = 320
 SIZE_DIGITS = 5
 MADE, MADE_S = "made_link", 60  # the cookie with the secret of a new link, until its page has shown it
 AROUND, LIVES = 500, 30  # events on both sides, and days: what the form offers
+LEAST_AROUND = 200  # events on a side that has as many
 FRONT = 2  # of the kinds; the others are under "More"
 KINDS = (
     ("live", _("Live, read only"), _("Viewers watch this sandbox while it runs.")),
@@ -56,6 +57,7 @@ WORDS: Texts = {
     "share.remove_note": _("Remove the note"),
     "share.making": _("The recording is being made: {n} %"),
     "share.failed": _("The recording could not be shown. Try again."),
+    "share.saved": _("Downloaded"),
     "share.copied": _("Copied"),
 }
 FRAMED = csp_replace({"frame-ancestors": ["*"], "form-action": ["'none'"]})
@@ -82,7 +84,7 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
         "more_kinds": KINDS[FRONT:],
         "chosen": request.POST.get("kind", "range"),
         "texts": texts(WORDS | PLAYER_WORDS),
-        "config": {"api": api_of(slug), "newest": newest},
+        "config": {"api": api_of(slug), "newest": newest, "offline": reverse("share-offline", args=[slug])},
     }
     status = 200
     if request.method == "POST":
@@ -310,12 +312,13 @@ def _make(request: HttpRequest, requester: visitor.Visitor, sandbox: Sandbox) ->
         )
     share_recordings.demand_room()
     share_links.sweep()
-    secret = share_links.make(requester, sandbox, _shown(request), label=label, days=days)
+    secret = share_links.make(requester, sandbox, shown_of(request), label=label, days=days)
     share_recordings.begin(share_links.find(requester, secret))
     return secret
 
 
-def _shown(request: HttpRequest) -> Shown:
+def shown_of(request: HttpRequest) -> Shown:
+    """Return the range that the form requests.  Raises ActionRefused (422)."""
     first, last = _number(request, "first"), _number(request, "last")
     at = _number(request, "at") if request.POST.get("at") else first
     return Shown(
@@ -344,8 +347,8 @@ def _offered(request: HttpRequest, slug: str, newest: int) -> Context:
     at = whole(request.GET.get("at", ""))
     if at is None or at > newest:
         at = _last_fact(slug, newest)
-    first = max(0, at - AROUND)
-    return {"first": first, "last": min(newest, at + AROUND), "at": at, "days": LIVES}
+    around = max(LEAST_AROUND, min(AROUND, at, newest - at))  # the same on both sides, where the run has as many
+    return {"first": max(0, at - around), "last": min(newest, at + around), "at": at, "days": LIVES}
 
 
 def _last_fact(slug: str, newest: int) -> int:

@@ -72,7 +72,10 @@ class Side(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """The comparison of both runs.  `actions`: those that differ; `same_until`: seq of the last event that both have."""
+    """The comparison of both runs.
+
+    `actions`: those that differ.  `same_until`: seq of the last event that both runs have.
+    """
 
     actions: list[Row]
     same_until: int

@@ -121,6 +121,7 @@ NEEDS: dict[str, list[Ask]] = {
     "s/<slug:slug>/share/": [Ask("GET", "share"), Ask("POST", "share")],
     "s/<slug:slug>/share/links/": [Ask("GET", "share")],
     "s/<slug:slug>/share/lab/": [Ask("GET", "share")],
+    "s/<slug:slug>/share/offline/": [Ask("POST", "share", body={"first": "1", "last": "0"})],
     "s/<slug:slug>/share/revoke/": [Ask("POST", "share", body={"link": "1"})],
     "s/<slug:slug>/audit/": SEE,
     "s/<slug:slug>/history/": SEE,
