@@ -24,7 +24,6 @@ INSTEAD: dict[str, tuple[str, ...]] = {
 """What is offered in the place of an action: the same node or member, ended in another way."""
 
 KEPT_FIELDS = ("actor", "broker", "broker_id")
-MOST_NAMED = 2  # of the actions, in the name of a run
 
 DONE: Texts = {
     "CrashActor": gettext_lazy("{name} crashed"),
@@ -188,8 +187,11 @@ def names_of(actions: Sequence[ActionEvent], instead: OtherAction | None) -> tup
 
 
 def _listed(names: Sequence[str]) -> str:
-    text, more = ", ".join(names[:MOST_NAMED]), len(names) - MOST_NAMED
-    return _("{names} and {n} more").format(names=text, n=more) if more > 0 else text
+    """Return the first two names, and the number of the others."""
+    if len(names) == 1:
+        return names[0]
+    pattern = _("{first}, {second} and {n} more") if len(names) > 2 else _("{first}, {second}")
+    return pattern.format(first=names[0], second=names[1], n=len(names) - 2)
 
 
 def _names(action: str, fields: Mapping[str, object], instead: OtherAction | None) -> tuple[str, str]:
@@ -276,7 +278,7 @@ def _delivered(before: MessageFigures, after: MessageFigures) -> Line:
     if cause := before["unknown"] or after["unknown"]:
         return _unknown(name, *shares, cause)
     left = [(messages["stored"] or 0) - (messages["delivered"] or 0) for messages in (before, after)]
-    reason = _("of the messages stored after the action, in each clustering group")
+    reason = _("of the messages stored up to 10 s before the end, in each clustering group")
     return Line(name, *shares, _sign(left[1] - left[0]), True, reason)
 
 

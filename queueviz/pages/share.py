@@ -33,12 +33,14 @@ from queueviz.texts import Texts
 from queueviz.whole_numbers import whole
 from sandbox.journal.event_filter import EventFilter
 from sandbox.kernel.errors import ActionRefused
+from sandbox.labs.lab_from_run import OF_TIME
 
 PARTS = {"board": (960, 640), "strips": (640, 480), "lanes": (320, 480)}  # what the player draws, in CSS pixels
 LEAST_WIDTH = 320
 SIZE_DIGITS = 5
 MADE, MADE_S = "made_link", 60  # the cookie with the secret of a new link, until its page has shown it
 AROUND, LIVES = 500, 30  # events on both sides, and days: what the form offers
+MOST_ACTIONS = 20  # that are read for the last one
 LEAST_AROUND = 200  # events on a side that has as many
 FRONT = 2  # of the kinds; the others are under "More"
 KINDS = (
@@ -352,10 +354,14 @@ def _offered(request: HttpRequest, slug: str, newest: int) -> Context:
 
 
 def _last_fact(slug: str, newest: int) -> int:
-    """Return the number of the last action of this run, or of the last fact, or the newest event."""
+    """Return the number of the last action of this run, or of the last fact, or the newest event.
+
+    Actions of the template and of the clock do not count.
+    """
     for show in ("actions", "told"):
-        page = engine.answer(engine.port().look_back(slug, EventFilter(show, ()), before=newest + 1, most=1))
-        if row := next((row for row in page.rows if row.get("by") != "template"), None):
+        page = engine.answer(engine.port().look_back(slug, EventFilter(show, ()), before=newest + 1, most=MOST_ACTIONS))
+        rows = (row for row in page.rows if row.get("by") != "template" and row.get("action") not in OF_TIME)
+        if (row := next(rows, None)) is not None:
             return int(row["seq"])
     return newest
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from sandbox.journal.schema import Row
 from sandbox.queries.rows.snapshot import GroupRow, Snapshot
 
+SETTLES_MS = 10_000  # messages stored later than this before the end may still be on their way
 ALL = "*"  # the subscription to all messages of a topic
 Queue = tuple[str, str, str, int]  # group, topic, broker, queue
 
@@ -25,8 +26,8 @@ class OldestUnconsumed(NamedTuple):
 class MessageFigures(NamedTuple):
     """The figures from an event on.
 
-    `oldest`: None if each message was consumed at once, or unknown.  `delivered`: those of the `stored` messages that
-    a listener received.  `unknown`: the reason why all of them are unknown, else None.
+    `oldest`: None if no message was stored, or unknown.  `stored`: messages stored at least `SETTLES_MS` before the
+    end.  `delivered`: those of them that a listener received.  `unknown`: the reason why all of them are unknown, else None.
     """
 
     oldest: OldestUnconsumed | None = None
@@ -50,7 +51,7 @@ def message_figures(
     readers: dict[str, set[str]] = {}
     for group, entry in subscriptions:
         readers.setdefault(entry["topic"], set()).add(group)
-    waiting, counts = _Waiting(readers, since), _Counts(readers)
+    waiting, counts = _Waiting(readers, since), _Counts(readers, last["at_ms"] - SETTLES_MS)
     for row in rows:
         waiting.apply(row)
         if row["seq"] >= since:
@@ -69,15 +70,16 @@ def _unknown(rows: list[Row], expressions: list[str | None], lost: int) -> str |
 
 
 class _Counts:
-    """The messages that were stored, and that listeners received, by group, queue and offset."""
+    """The messages that were stored until a time, and that listeners received, by group, queue and offset."""
 
-    def __init__(self, readers: dict[str, set[str]]) -> None:
+    def __init__(self, readers: dict[str, set[str]], until_ms: int) -> None:
         self._readers = readers
+        self._until_ms = until_ms
         self.stored: set[tuple[Queue, int]] = set()
         self.delivered: set[tuple[Queue, int]] = set()
 
     def apply(self, row: Row) -> None:
-        if row["type"] == "MessagesStored":
+        if row["type"] == "MessagesStored" and row["at_ms"] <= self._until_ms:
             for queue in _queues(row, self._readers):
                 self.stored |= {(queue, row["first_offset"] + index) for index in range(row["count"])}
         elif row["type"] == "MessagesConsumed":

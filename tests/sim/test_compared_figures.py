@@ -52,11 +52,12 @@ def stored_of(row: Row) -> list[tuple[Any, ...]]:
 def test_messages_delivered_at_least_once_are_those_of_a_count_over_the_journal(compared: Compared) -> None:
     topic = compared.before.played.last["groups"][0]["subscription"][0]["topic"]
     for side, _, since in sides(compared):
-        stored = {one for row in since if row["type"] == "MessagesStored" for one in stored_of(row) if one[0] == topic}
+        early = [row for row in since if row["at_ms"] <= side.played.last["at_ms"] - 10_000]
+        stored = {one for row in early if row["type"] == "MessagesStored" for one in stored_of(row) if one[0] == topic}
         delivered = {one for row in since if row["type"] == "MessagesConsumed" for one in offsets_of(row)}
         assert side.figures.messages.unknown is None
         assert (side.figures.messages.delivered, side.figures.messages.stored) == (len(stored & delivered), len(stored))
-        assert 0 < len(stored & delivered) < len(stored)
+        assert 0 < len(stored & delivered) <= len(stored)
 
 
 def test_the_oldest_unconsumed_message_is_that_of_a_count_at_each_event_of_the_journal(compared: Compared) -> None:
@@ -178,11 +179,17 @@ def test_a_message_is_unconsumed_from_its_storage_to_its_success_or_the_commit_a
     figures = message_figures(rows, 1, [], last(), lost=0)
     assert figures.oldest is not None
     assert (figures.oldest.ms, figures.oldest.queue, figures.oldest.offset) == (90, "t/b/0", 2)
-    assert (figures.delivered, figures.stored) == (2, 3)
     rows.append({"seq": 5, "at_ms": 50, "type": "OffsetCommitted", "offset": 3, **QUEUE})
     oldest = message_figures(rows, 1, [], last(), lost=0).oldest
     assert oldest is not None
     assert oldest.ms == 40
+
+
+def test_messages_that_may_still_be_on_their_way_are_not_counted() -> None:
+    rows = [taken(1, 0, "a"), stored(2, 10, 0, 3), consumed(3, 15, 0), consumed(4, 30, 1, "LATER")]
+    rows += [stored(5, 11_000, 3, 5), consumed(6, 12_000, 3)]
+    figures = message_figures(rows, 1, [], last(at_ms=20_000), lost=0)
+    assert (figures.delivered, figures.stored) == (2, 3)
 
 
 def test_messages_before_the_start_offset_of_a_new_group_are_not_unconsumed() -> None:

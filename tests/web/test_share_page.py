@@ -73,6 +73,7 @@ def test_the_last_action_is_in_the_middle_of_the_offered_range(visitor: Client, 
     port.rows = [
         {"seq": "1", "at_ms": 1, "type": "SandboxOpened", "cause": None},
         {**crash, "seq": "2000", "at_ms": 2},
+        {**crash, "seq": "2400", "at_ms": 2, "action": "SetRate", "fields": {"rate": 0}},  # a pause
         {"seq": "9000", "at_ms": 3, "type": "SandboxSlept", "cause": None},
     ]
     fields = visitor.get(f"/s/{mine}/share/").context["given"]
