@@ -150,7 +150,6 @@ class PlayedSide(TypedDict):
     board: PlayedBoard | None
     names: dict[str, str]
     recording: str | None  # base64
-    refused: list[int]
 
 
 class Comparison(TypedDict):

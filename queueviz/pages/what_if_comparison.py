@@ -97,7 +97,6 @@ def shown(play: reruns.Play) -> Context:
         "after_s": result["ends_ms"] // 1000,
         "orderly": any(queue.row.get("lock") for side in sides for queue in side["queues"]),
         "same": not any(first),
-        "rows": [row for row in first if row],
     }
 
 

@@ -55,7 +55,6 @@ class Side(NamedTuple):
     played: Played
     figures: Figures
     came: Row | None
-    refused: list[tuple[int, ActionRefused]]
 
     def row(self) -> dict[str, object]:
         _, last, board, recording = self.played
@@ -67,7 +66,6 @@ class Side(NamedTuple):
             "board": board,
             "names": labels_of(last),
             "recording": recording and base64.b64encode(recording).decode(),
-            "refused": [seq for seq, _ in self.refused],
         }
 
 
@@ -110,14 +108,11 @@ def compare(
     with Rerun(run.origin, run.lines, run.rows, home=home, changes=changes, awake_from=seq) as rerun:
         after = _played(rerun, actions[0], until_ms, about, lambda share: progress(share / 2))
         before_change = rerun.before_change
-        refused = rerun.refused
     with Rerun(run.origin, run.lines, run.rows, home=home, awake_from=seq) as rerun:
         before = _played(rerun, actions[0], until_ms, about, lambda share: progress(0.5 + share / 2))
     same, first_before, first_after = _first_difference(before.rows, after.rows, seq, changed=changes[seq] is not None)
     figures = [figures_of(played.rows, seq, before_change, played.last) for played in (before, after)]
-    return Compared(
-        actions, same, Side(before, figures[0], first_before, []), Side(after, figures[1], first_after, refused)
-    )
+    return Compared(actions, same, Side(before, figures[0], first_before), Side(after, figures[1], first_after))
 
 
 def _event(directory: Path, seq: int) -> Row:

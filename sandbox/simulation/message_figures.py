@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from sandbox.journal.schema import Row
-from sandbox.queries.rows.snapshot import GroupRow, Snapshot
+from sandbox.queries.rows.snapshot import GroupRow
 
 SETTLES_MS = 10_000  # messages stored later than this before the end may still be on their way
 ALL = "*"  # the subscription to all messages of a topic
@@ -27,7 +27,7 @@ class MessageFigures(NamedTuple):
     """The figures from an event on.
 
     `oldest`: None if no message was stored, or unknown.  `stored`: messages stored at least `SETTLES_MS` before the
-    end.  `delivered`: those of them that a listener received.  `unknown`: the reason why all of them are unknown, else None.
+    end.  `delivered`: those of them that a listener received.  `unknown`: why all of them are unknown, else None.
     """
 
     oldest: OldestUnconsumed | None = None
@@ -37,26 +37,24 @@ class MessageFigures(NamedTuple):
 
 
 def message_figures(
-    rows: list[Row], since: int, before: Iterable[GroupRow], last: Snapshot, *, lost: int
+    rows: list[Row], since: int, groups: Iterable[GroupRow], ends_ms: int, *, lost: int
 ) -> MessageFigures:
-    """Return the figures from event `since` on.
+    """Return the figures of these groups from event `since` to `ends_ms`.
 
-    `before`: the groups at that event; `last`: the snapshot at the end; `lost`: messages whose offsets were assigned
-    again.
+    `lost`: the number of messages whose offsets were assigned again.
     """
-    groups = [group for group in (*before, *last["groups"]) if group["model"] == "CLUSTERING"]
     subscriptions = [(group["group"], entry) for group in groups for entry in group["subscription"]]
     if unknown := _unknown(rows, [entry["expression"] for _, entry in subscriptions], lost):
         return MessageFigures(unknown=unknown)
     readers: dict[str, set[str]] = {}
     for group, entry in subscriptions:
         readers.setdefault(entry["topic"], set()).add(group)
-    waiting, counts = _Waiting(readers, since), _Counts(readers, last["at_ms"] - SETTLES_MS)
+    waiting, counts = _Waiting(readers, since), _Counts(readers, ends_ms - SETTLES_MS)
     for row in rows:
         waiting.apply(row)
         if row["seq"] >= since:
             counts.apply(row)
-    return MessageFigures(waiting.oldest(last["at_ms"]), len(counts.stored & counts.delivered), len(counts.stored))
+    return MessageFigures(waiting.oldest(ends_ms), len(counts.stored & counts.delivered), len(counts.stored))
 
 
 def _unknown(rows: list[Row], expressions: list[str | None], lost: int) -> str | None:

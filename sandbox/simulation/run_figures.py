@@ -46,17 +46,17 @@ def figures_of(rows: list[Row], since: int, before: Snapshot | None, last: Snaps
 
     `before`: the snapshot at that event; `last`: the one at the end.
     """
-    again, lost = _again(last), _lost(rows, last)
+    again, lost, ends_ms = _again(last), _lost(rows, last), last["at_ms"]
     earlier = _again(before) if before is not None else 0
-    groups = before["groups"] if before is not None else []
-    clustering = {group["group"] for group in (*groups, *last["groups"]) if group["model"] == "CLUSTERING"}
+    groups = [*(before["groups"] if before is not None else []), *last["groups"]]
+    clustering = [group for group in groups if group["model"] == "CLUSTERING"]
     return Figures(
         again - earlier if again is not None and earlier is not None else None,
         lost,
-        longest_lock_wait((row for row in rows if row["seq"] >= since), last["at_ms"]),
+        longest_lock_wait((row for row in rows if row["seq"] >= since), ends_ms),
         _lag(last),
-        reader_gaps(rows, since, clustering, last["at_ms"]),
-        message_figures(rows, since, groups, last, lost=lost),
+        reader_gaps(rows, since, {group["group"] for group in clustering}, ends_ms),
+        message_figures(rows, since, clustering, ends_ms, lost=lost),
     )
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from sandbox.control.actions import StopActor
 from sandbox.journal.segments import rows_since
-from sandbox.queries.rows.snapshot import Snapshot
 from sandbox.recording.reader import Recording
 from sandbox.simulation.compare import Compared, Side, compare
 from sandbox.simulation.message_figures import message_figures
@@ -18,7 +17,7 @@ from tests.sim.recorded_stage import Recorded
 
 Row = dict[str, Any]
 QUEUE = {"group": "g", "topic": "t", "broker": "b", "queue_id": 0}
-GROUP = {"group": "g", "model": "CLUSTERING", "subscription": [{"topic": "t", "expression": "*", "kind": "TAG"}]}
+GROUP: Any = {"group": "g", "subscription": [{"topic": "t", "expression": "*", "kind": "TAG"}]}
 
 
 @pytest.fixture(scope="module", params=["orders", "payments"])
@@ -123,12 +122,6 @@ def became(seq: int, at_ms: int, client_id: str, state: str) -> Row:
     return {"seq": seq, "at_ms": at_ms, "type": "MemberStateChanged", **member}
 
 
-def last(*, subscription: list[Row] | None = None, at_ms: int = 100) -> Snapshot:
-    group = GROUP if subscription is None else {**GROUP, "subscription": subscription}
-    snapshot: Any = {"groups": [group], "at_ms": at_ms}
-    return snapshot
-
-
 def test_a_queue_has_no_reader_from_the_end_of_its_owner_until_a_member_acquires_it() -> None:
     rows = [became(1, 0, "a", "running"), taken(2, 0, "a"), became(3, 10, "a", "crashed"), taken(4, 40, "b")]
     gaps = reader_gaps(rows, 3, {"g"}, 100)
@@ -176,11 +169,11 @@ def consumed(seq: int, at_ms: int, offset: int, outcome: str = "SUCCESS") -> Row
 
 def test_a_message_is_unconsumed_from_its_storage_to_its_success_or_the_commit_after_it() -> None:
     rows = [taken(1, 0, "a"), stored(2, 10, 0, 3), consumed(3, 15, 0), consumed(4, 30, 1, "LATER")]
-    figures = message_figures(rows, 1, [], last(), lost=0)
+    figures = message_figures(rows, 1, [GROUP], 100, lost=0)
     assert figures.oldest is not None
     assert (figures.oldest.ms, figures.oldest.queue, figures.oldest.offset) == (90, "t/b/0", 2)
     rows.append({"seq": 5, "at_ms": 50, "type": "OffsetCommitted", "offset": 3, **QUEUE})
-    oldest = message_figures(rows, 1, [], last(), lost=0).oldest
+    oldest = message_figures(rows, 1, [GROUP], 100, lost=0).oldest
     assert oldest is not None
     assert oldest.ms == 40
 
@@ -188,28 +181,30 @@ def test_a_message_is_unconsumed_from_its_storage_to_its_success_or_the_commit_a
 def test_messages_that_may_still_be_on_their_way_are_not_counted() -> None:
     rows = [taken(1, 0, "a"), stored(2, 10, 0, 3), consumed(3, 15, 0), consumed(4, 30, 1, "LATER")]
     rows += [stored(5, 11_000, 3, 5), consumed(6, 12_000, 3)]
-    figures = message_figures(rows, 1, [], last(at_ms=20_000), lost=0)
+    figures = message_figures(rows, 1, [GROUP], 20_000, lost=0)
     assert (figures.delivered, figures.stored) == (2, 3)
 
 
 def test_messages_before_the_start_offset_of_a_new_group_are_not_unconsumed() -> None:
     rows = [stored(1, 0, 0, 5), taken(2, 90, "a", start_offset=5), stored(3, 95, 5, 1)]
-    oldest = message_figures(rows, 1, [], last(), lost=0).oldest
+    oldest = message_figures(rows, 1, [GROUP], 100, lost=0).oldest
     assert oldest is not None
     assert (oldest.offset, oldest.ms) == (5, 5)
 
 
 @pytest.mark.parametrize(
-    ("row", "snapshot", "lost", "why"),
+    ("row", "subscription", "lost", "why"),
     [
-        ({"type": "FlowSkipped", "to_ms": 20}, last(), 0, "skipped"),
-        ({"type": "JournalTrimmed"}, last(), 0, "skipped"),
-        ({"type": "ClockChanged"}, last(), 2, "lost"),
-        ({"type": "ClockChanged"}, last(subscription=[{"topic": "t", "expression": "a"}]), 0, "filtered"),
-        ({"type": "ClockChanged"}, last(subscription=[]), 0, "no_group"),
+        ({"type": "FlowSkipped", "to_ms": 20}, GROUP["subscription"], 0, "skipped"),
+        ({"type": "JournalTrimmed"}, GROUP["subscription"], 0, "skipped"),
+        ({"type": "ClockChanged"}, GROUP["subscription"], 2, "lost"),
+        ({"type": "ClockChanged"}, [{"topic": "t", "expression": "a"}], 0, "filtered"),
+        ({"type": "ClockChanged"}, [], 0, "no_group"),
     ],
 )
-def test_figures_that_the_journal_does_not_prove_are_unknown(row: Row, snapshot: Snapshot, lost: int, why: str) -> None:
+def test_figures_that_the_journal_does_not_prove_are_unknown(
+    row: Row, subscription: list[Row], lost: int, why: str
+) -> None:
     rows = [taken(1, 0, "a"), stored(2, 10, 0, 1), {"seq": 3, "at_ms": 20, **row}]
-    figures = message_figures(rows, 1, [], snapshot, lost=lost)
+    figures = message_figures(rows, 1, [{**GROUP, "subscription": subscription}], 100, lost=lost)
     assert (figures.oldest, figures.delivered, figures.stored, figures.unknown) == (None, None, None, why)

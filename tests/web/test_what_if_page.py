@@ -65,7 +65,6 @@ def side(again: int) -> dict[str, Any]:
         "board": None,
         "names": {},
         "recording": None,
-        "refused": [],
     }
 
 
