@@ -8,14 +8,9 @@ from pydantic import ConfigDict
 
 from queueviz import engine
 from queueviz.access import hidden_names, policy, visitor
-from queueviz.access.rate_limits import Rate
 from queueviz.api.sandboxes import JSON, REFUSALS, api
 from queueviz.links import byte_ranges, recordings, replay_state
-from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
-
-LIMITS = HostLimits()
-RECORDINGS = Rate(LIMITS.recordings_per_hour / 3_600, LIMITS.recordings_per_hour, what="recordings")
 
 
 class Wait(Schema):
@@ -109,7 +104,7 @@ def recording(
         )
     first = max(first, kept.oldest)
     file = recordings.of_server().find(
-        slug, first, last, lambda: RECORDINGS.demand(policy.counted_as(requester)), scores=visit.sees_scores
+        slug, first, last, lambda: recordings.RATE.demand(policy.counted_as(requester)), scores=visit.sees_scores
     )
     if isinstance(file, recordings.Making):
         body = {"progress": round(file.progress, 3), "from": str(first), "to": str(last)}

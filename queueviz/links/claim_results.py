@@ -12,7 +12,10 @@ class DoneAct(TypedDict):
 
 
 class Counterexample(TypedDict):
-    """The shortest run that contradicts the claim, so far.  `drawn`: its number of actions before they were removed."""
+    """The shortest run that contradicts the claim, so far.
+
+    `drawn`: its number of actions before they were removed.  `recipe`: text of its reproducible link, if it has one.
+    """
 
     seed: str
     until_ms: int
@@ -21,6 +24,7 @@ class Counterexample(TypedDict):
     sentence: str | None
     values: dict[str, str]
     drawn: int
+    recipe: str | None
 
 
 class ClaimResult(TypedDict):

@@ -23,11 +23,14 @@ from django.db.models.signals import post_delete
 from django.dispatch import receiver
 
 from queueviz import __version__
+from queueviz.access.rate_limits import Rate
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
 
 log = logging.getLogger(__name__)
 
+LIMITS = HostLimits()
+RATE = Rate(LIMITS.recordings_per_hour / 3_600, LIMITS.recordings_per_hour, what="recordings")  # of one visitor
 FOLDER = "recordings"
 SCORELESS = "-without-scores"  # in the name of a file
 UNASKED = "the request was cancelled"

@@ -27,6 +27,7 @@ from sandbox.kernel.errors import ActionRefused
 
 LIMITS = HostLimits()
 SECRET_BYTES = 24
+LABEL_CHARS = 80
 LIVES_DAYS = (1, 7, 30, 90)
 LISTED = timedelta(days=90)  # after it was revoked or has expired
 USED_NOTED_EVERY = timedelta(minutes=1)
@@ -119,7 +120,7 @@ def make(visitor: Visitor, sandbox: Sandbox, shown: Shown, *, label: str, days: 
 
     Raises ActionRefused: 422 an invalid range, 429 too many.
     """
-    _check(sandbox, shown)
+    demand_range(sandbox, shown)
     return _make(visitor, sandbox, RANGE, shown.row(), label, days)
 
 
@@ -175,7 +176,7 @@ def _make(visitor: Visitor, sandbox: Sandbox, kind: Grant.Kind, shows: dict[str,
             kind=kind,
             role="viewer",
             digest=digest(secret),
-            label=label[:80],
+            label=label[:LABEL_CHARS],
             shows=shows,
             expires_at=timezone.now() + timedelta(days=days),
         )
@@ -260,7 +261,7 @@ def newest(slug: str) -> int:
     return engine.answer(engine.port().newest_seq(slug))
 
 
-def _check(sandbox: Sandbox, shown: Shown) -> None:
+def demand_range(sandbox: Sandbox, shown: Shown) -> None:
     if not 0 <= shown.first < shown.last:
         raise ActionRefused(
             422, "A range must begin before it ends.", "Choose a first event below the last event.", field="first"

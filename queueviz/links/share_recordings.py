@@ -10,6 +10,7 @@ from django.db import connection
 from queueviz.courses import releases
 from queueviz.links import recordings, share_links
 from queueviz.links.share_links import Share
+from queueviz.models import Sandbox
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
 
@@ -37,13 +38,17 @@ def begin(share: Share) -> None:
     digest = str(share.grant.digest)
     if digest in _waiting:
         return
-    course = share.sandbox.course
-    scores = course is None or releases.is_released(course)  # not asked by the thread: it would keep a connection
+    scores = shows_scores(share.sandbox)  # not asked by the thread: it would keep a connection
     with _lock:
         if digest in _waiting or len(_waiting) >= LIMITS.share_links_waiting:
             return
         _waiting.add(digest)
     threading.Thread(target=_follow, args=(share, scores), name=THREAD, daemon=True).start()
+
+
+def shows_scores(sandbox: Sandbox) -> bool:
+    """Return True if every reader of a recording may see the scores in it."""
+    return sandbox.course is None or releases.is_released(sandbox.course)
 
 
 def state(share: Share) -> str:
@@ -90,11 +95,11 @@ def _keep(share: Share, recording: bytes) -> None:
         raise OSError(f"it has more than {LIMITS.share_bytes} bytes")
     share_links.directory().mkdir(parents=True, exist_ok=True)
     unfinished = share.file.with_suffix(".new")
-    unfinished.write_bytes(_unnamed(recording))
+    unfinished.write_bytes(unnamed(recording))
     unfinished.replace(share.file)
 
 
-def _unnamed(recording: bytes) -> bytes:
+def unnamed(recording: bytes) -> bytes:
     """Return the recording without its seed, which contains the sandbox's address.
 
     The first line of a recording is JSON (docs/recording.md).

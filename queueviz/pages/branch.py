@@ -22,8 +22,8 @@ POLLED = "queueviz/partials/branching.html"
 def branch(request: HttpRequest, slug: str) -> HttpResponse:
     """Create a branch from event `at`.  GET: redirect to the page that replaced the form.
 
-    `seq` and `instead` in the form: the action to change, and the action in its place; without `instead` it is left
-    out.
+    `seq` and `instead` in the form: the actions to change, and the action in the place of one; without `instead` they
+    are left out.
     """
     requester = visitor.of_request(request)
     policy.sandbox_for(requester, slug, "see")
@@ -33,9 +33,9 @@ def branch(request: HttpRequest, slug: str) -> HttpResponse:
     if "seq" not in request.POST:
         made = branches.branch(requester, slug, at=at)
     else:
-        seq, other = change_of(slug, request.POST)
-        instead = None if other is None else {seq: dict(other)}
-        made = branches.branch(requester, slug, at=at, without=[seq] if other is None else (), instead=instead)
+        seqs, other = change_of(slug, request.POST)
+        instead = None if other is None else {seqs[0]: dict(other)}
+        made = branches.branch(requester, slug, at=at, without=seqs if other is None else (), instead=instead)
     return redirect("branching", made.sandbox.slug)
 
 

@@ -26,18 +26,22 @@ from queueviz.links import branching, byte_ranges, recipe_links, share_links, sh
 from queueviz.links.share_links import Share, Shown
 from queueviz.models import Sandbox
 from queueviz.pages import live_links
+from queueviz.pages.python_file import python_file
 from queueviz.sandboxes import lab_files, visitor_actions
 from queueviz.slugs import api_of, root_of
 from queueviz.texts import Texts
 from queueviz.whole_numbers import whole
 from sandbox.journal.event_filter import EventFilter
 from sandbox.kernel.errors import ActionRefused
+from sandbox.labs.lab_from_run import OF_TIME
 
 PARTS = {"board": (960, 640), "strips": (640, 480), "lanes": (320, 480)}  # what the player draws, in CSS pixels
 LEAST_WIDTH = 320
 SIZE_DIGITS = 5
 MADE, MADE_S = "made_link", 60  # the cookie with the secret of a new link, until its page has shown it
 AROUND, LIVES = 500, 30  # events on both sides, and days: what the form offers
+MOST_ACTIONS = 20  # that are read for the last one
+LEAST_AROUND = 200  # events on a side that has as many
 FRONT = 2  # of the kinds; the others are under "More"
 KINDS = (
     ("live", _("Live, read only"), _("Viewers watch this sandbox while it runs.")),
@@ -55,10 +59,10 @@ WORDS: Texts = {
     "share.remove_note": _("Remove the note"),
     "share.making": _("The recording is being made: {n} %"),
     "share.failed": _("The recording could not be shown. Try again."),
+    "share.saved": _("Downloaded"),
     "share.copied": _("Copied"),
 }
 FRAMED = csp_replace({"frame-ancestors": ["*"], "form-action": ["'none'"]})
-PYTHON = "text/x-python; charset=utf-8"
 RECORDING = "application/vnd.queueviz.recording"
 
 
@@ -82,7 +86,7 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
         "more_kinds": KINDS[FRONT:],
         "chosen": request.POST.get("kind", "range"),
         "texts": texts(WORDS | PLAYER_WORDS),
-        "config": {"api": api_of(slug), "newest": newest},
+        "config": {"api": api_of(slug), "newest": newest, "offline": reverse("share-offline", args=[slug])},
     }
     status = 200
     if request.method == "POST":
@@ -132,8 +136,7 @@ def lab(request: HttpRequest, slug: str) -> HttpResponse:
     if at is None:
         raise ActionRefused(422, "{field} must be a number.", "Use digits only.", field="at")
     visitor_actions.ACTIONS.demand(policy.counted_as(visitor.of_request(request)))
-    named = f'attachment; filename="{sandbox.slug}_lab.py"'
-    return HttpResponse(lab_files.text_of(slug, at), content_type=PYTHON, headers={"Content-Disposition": named})
+    return python_file(lab_files.text_of(slug, at), f"{sandbox.slug}_lab.py")
 
 
 @require_POST
@@ -311,12 +314,13 @@ def _make(request: HttpRequest, requester: visitor.Visitor, sandbox: Sandbox) ->
         )
     share_recordings.demand_room()
     share_links.sweep()
-    secret = share_links.make(requester, sandbox, _shown(request), label=label, days=days)
+    secret = share_links.make(requester, sandbox, shown_of(request), label=label, days=days)
     share_recordings.begin(share_links.find(requester, secret))
     return secret
 
 
-def _shown(request: HttpRequest) -> Shown:
+def shown_of(request: HttpRequest) -> Shown:
+    """Return the range that the form requests.  Raises ActionRefused (422)."""
     first, last = _number(request, "first"), _number(request, "last")
     at = _number(request, "at") if request.POST.get("at") else first
     return Shown(
@@ -345,15 +349,19 @@ def _offered(request: HttpRequest, slug: str, newest: int) -> Context:
     at = whole(request.GET.get("at", ""))
     if at is None or at > newest:
         at = _last_fact(slug, newest)
-    first = max(0, at - AROUND)
-    return {"first": first, "last": min(newest, at + AROUND), "at": at, "days": LIVES}
+    around = max(LEAST_AROUND, min(AROUND, at, newest - at))  # the same on both sides, where the run has as many
+    return {"first": max(0, at - around), "last": min(newest, at + around), "at": at, "days": LIVES}
 
 
 def _last_fact(slug: str, newest: int) -> int:
-    """Return the number of the last action of this run, or of the last fact, or the newest event."""
+    """Return the number of the last action of this run, or of the last fact, or the newest event.
+
+    Actions of the template and of the clock do not count.
+    """
     for show in ("actions", "told"):
-        page = engine.answer(engine.port().look_back(slug, EventFilter(show, ()), before=newest + 1, most=1))
-        if row := next((row for row in page.rows if row.get("by") != "template"), None):
+        page = engine.answer(engine.port().look_back(slug, EventFilter(show, ()), before=newest + 1, most=MOST_ACTIONS))
+        rows = (row for row in page.rows if row.get("by") != "template" and row.get("action") not in OF_TIME)
+        if (row := next(rows, None)) is not None:
             return int(row["seq"])
     return newest
 

@@ -1,4 +1,4 @@
-"""The page What if?: a run again with one action left out or replaced, or with many seeds."""
+"""The page What if?: a run again with actions left out or replaced, or with many seeds."""
 
 from typing import cast
 
@@ -11,7 +11,7 @@ from queueviz.access import policy, visitor
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import Context
 from queueviz.boards.run_comparison import INSTEAD
-from queueviz.links import reruns
+from queueviz.links import branching, reruns
 from queueviz.models import Sandbox
 from queueviz.pages import what_if_comparison, what_if_seeds
 from queueviz.pages.background_runs import cancel, context_of, polled
@@ -38,7 +38,7 @@ def choose(request: HttpRequest, slug: str) -> HttpResponse:
         mode = what_if_seeds if request.POST.get("mode") == "seeds" else what_if_comparison
         return redirect("what-if-run", slug, mode.begin(requester, visit, slug, request.POST).id)
     at = event_number(request.GET["at"]) if "at" in request.GET else None
-    return render(request, PAGE, _choices(sandbox, at) | {"at": at, "texts": texts()})
+    return render(request, PAGE, _choices(sandbox, at, []) | {"at": at, "texts": texts()})
 
 
 @require_http_methods(["GET", "POST"])
@@ -63,11 +63,22 @@ def run(request: HttpRequest, slug: str, play: str) -> HttpResponse:
             return render(request, SEEDS_PART, context)
     elif getattr(request, "htmx", False):
         return polled(request, begun, context)
-    chosen = _choices(sandbox, None, cast(int | None, begun.order.get("seq"))) | {"order": begun.order}
+    seqs = cast(list[int], begun.order.get("seqs", []))
+    chosen = _choices(sandbox, None, seqs) | {"order": begun.order}
     chosen |= {"mode": _mode_of(begun), "texts": texts()}
     if begun.kind == "compare" and begun.result is not None:
         chosen |= what_if_comparison.shown(begun)
     return render(request, PAGE, chosen | context)
+
+
+@require_http_methods(["GET"])
+def test_file(request: HttpRequest, slug: str, play: str) -> HttpResponse:
+    """Return the counterexample of a claim as a file with a Python test."""
+    visit = policy.visit_at(visitor.of_request(request), slug, "see")
+    policy.ours(visit)
+    begun = reruns.find(slug, play)
+    branching.demand_answers_given(visit)
+    return what_if_seeds.test_of_counterexample(begun)
 
 
 @require_http_methods(["GET"])
@@ -84,15 +95,16 @@ def _mode_of(begun: reruns.Play) -> str:
     return "do-instead" if begun.order.get("instead") else "leave-out"
 
 
-def _choices(sandbox: Sandbox, at: int | None, seq: int | None = None) -> Context:
-    """Return the choices of the three modes.  `seq`: an action that must be among them."""
+def _choices(sandbox: Sandbox, at: int | None, seqs: list[int]) -> Context:
+    """Return the choices of the three modes.  `seqs`: chosen actions, in their order; they are among the choices."""
     actions = offered(sandbox.slug, at)
-    if seq is not None and all(action["seq"] != seq for action in actions):
-        actions = offered(sandbox.slug, seq)
+    if not {action["seq"] for action in actions}.issuperset(seqs):
+        actions = offered(sandbox.slug, seqs[-1])
     return {
         "sandbox": sandbox,
         "root": root_of(sandbox.slug),
         "actions": actions,
+        "seqs": seqs or [action["seq"] for action in actions[:1]],
         "others": INSTEAD,
         "replaceable": [action for action in actions if action["others"]],
         "claims": what_if_seeds.CLAIMS,

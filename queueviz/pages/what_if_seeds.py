@@ -16,16 +16,19 @@ from queueviz.links import reruns
 from queueviz.links.claim_results import ClaimResult, Counterexample
 from queueviz.models import Sandbox
 from queueviz.pages.background_runs import holder_of
+from queueviz.pages.python_file import python_file
 from queueviz.sandboxes import creation
 from queueviz.texts import Texts
 from queueviz.whole_numbers import whole
 from sandbox.control.actions import parse_action
 from sandbox.control.branch_orders import Done, RecipeOrder
+from sandbox.control.recipe_program import counterexample_program
 from sandbox.kernel.errors import ActionRefused
 
 TRY = "sandbox.simulation.try_claim"
 SEEDS = (200, 50, 20)  # that are offered, the default first
 WORKERS = 2
+LEAST_TRIED = 5  # seeds, before the time of the others is estimated
 
 CLAIMS: Texts = {
     "no-duplicates-after-a-clean-stop": _("No duplicates after a clean stop"),
@@ -65,14 +68,22 @@ def shown(play: reruns.Play) -> Context:
         "result": result,
         "cells": [_cell(tried.get(seed)) for seed in range(result["seeds"])],
         "done": len(tried),
+        "left_min": None if play.is_over else _left_min(result),
     }
     if shortest := result["counterexample"]:
         context |= {
             "shortest": shortest,
+            "test_file": _test_file(result["claim"], shortest),
             "case": str(CASES[name]).format(**shortest["values"]),
             "acts": [(act["at_ms"], action_text(act["action"], act["fields"])) for act in shortest["acts"]],
         }
     return context
+
+
+def _left_min(result: ClaimResult) -> int | None:
+    """Return the minutes that the remaining seeds need at the pace of those tried; None if too few were tried."""
+    tried, left = len(result["tried"]), result["seeds"] - len(result["tried"])
+    return round(result["took_s"] / tried * left / 60) if left and tried >= LEAST_TRIED else None
 
 
 def _cell(cases: int | None) -> str:
@@ -81,12 +92,32 @@ def _cell(cases: int | None) -> str:
 
 def open_counterexample(requester: Visitor, sandbox: Sandbox, play: reruns.Play) -> HttpResponse:
     """Create a sandbox of the visitor from the counterexample and redirect to it.  It continues from the run's end."""
-    result = cast(ClaimResult | None, play.result or play.partial)
-    shortest: Counterexample | None = result["counterexample"] if result else None
-    if shortest is None:
-        raise ActionRefused(409, "There is no counterexample.", "Try another claim.")
+    shortest = _counterexample(play)[1]
     done = tuple(
         Done(act["at_ms"], parse_action({"action": act["action"], **act["fields"]})) for act in shortest["acts"]
     )
     order = RecipeOrder(parent=sandbox.slug, seed=shortest["seed"], done=done, until_ms=shortest["until_ms"])
     return redirect("branching", creation.from_recipe(requester, sandbox, order).sandbox.slug)
+
+
+def test_of_counterexample(play: reruns.Play) -> HttpResponse:
+    """Return the counterexample as a file with a Python test.  Raises ActionRefused (409)."""
+    claim, shortest = _counterexample(play)
+    recipe = shortest["recipe"]
+    if recipe is None:
+        raise ActionRefused(409, "This counterexample cannot be saved as a test.", "Open it as a sandbox instead.")
+    program = counterexample_program(recipe, claim, shortest["sentence"] or "", shortest["cases"])
+    return python_file(program, _test_file(claim, shortest))
+
+
+def _test_file(claim: str, shortest: Counterexample) -> str:
+    return f"test_{claim.replace('-', '_')}_seed_{shortest['seed']}.py"
+
+
+def _counterexample(play: reruns.Play) -> tuple[str, Counterexample]:
+    """Return the claim and the shortest counterexample so far.  Raises ActionRefused (409) if there is none."""
+    result = cast(ClaimResult | None, play.result or play.partial)
+    shortest = result["counterexample"] if result else None
+    if result is None or shortest is None:
+        raise ActionRefused(409, "There is no counterexample.", "Try another claim.")
+    return result["claim"], shortest

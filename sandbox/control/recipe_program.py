@@ -1,4 +1,4 @@
-"""Conversion of a range of a run to a Python test: its recipe, and assertions on its journal (docs/notebook.md)."""
+"""Conversion of a run to a Python test: its recipe, and assertions on its journal (docs/notebook.md)."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -23,6 +23,25 @@ def test_events_{first}_to_{last}():
     commits = (row for row in rows if row["type"] == "OffsetCommitted")
     assert {{tuple(map(row.get, place)): row["offset"] for row in commits}} == {committed}
 """
+
+AGAINST_CLAIM = """from sandbox import Sandbox
+from sandbox.simulation.claims import CLAIMS
+
+RECIPE = "{recipe}"
+
+
+def test_{name}_does_not_always_hold():
+    with Sandbox(recipe=RECIPE) as box:
+        cases = CLAIMS["{claim}"].against(box.events(), box.snapshot()).cases
+    assert str(cases[0]) == {sentence}
+    assert len(cases) == {count}
+"""
+
+
+def counterexample_program(recipe: str, claim: str, sentence: str, count: int) -> str:
+    """Return the text of a Python test for a run that contradicts a claim: its first case, and their number."""
+    name = claim.replace("-", "_")
+    return AGAINST_CLAIM.format(recipe=recipe, claim=claim, name=name, sentence=_literal(sentence), count=count)
 
 
 def program_of(recipe: str, rows: Iterable[dict[str, Any]], first: int, last: int) -> str:

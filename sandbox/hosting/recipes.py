@@ -19,7 +19,7 @@ from sandbox.cluster.templates import template_of
 from sandbox.control.actions import fields_of, name_of
 from sandbox.control.branch_orders import Came, Done, RunOrder
 from sandbox.control.limits import HostLimits
-from sandbox.hosting.branching import Run
+from sandbox.hosting.branching import RECIPE_MS, Run
 from sandbox.hosting.repeatable_ranges import line_of
 from sandbox.journal.events.life import LimitReached
 from sandbox.journal.schema import CAME, Row
@@ -63,25 +63,20 @@ def recipe_of(directory: Path, at: int, limits: HostLimits) -> RunOrder:
         raise ActionRefused(
             409, "This run cannot be replayed: {why}.", "Start a new sandbox instead.", why=str(error)
         ) from error
+    _demand_template_settings(origin)
     record = origin.record
-    if record["limits"] or record["changes"] != template_of(record["template"]).changes:
-        raise ActionRefused(
-            409,
-            "This sandbox was created with custom settings, which a reproducible link does not contain.",
-            "Share a range as a recording instead.",
-        )
     rows, until_ms = _rows(directory, at)
     wakes = [row["wall_ms"] for row in rows if row["type"] == "ClockChanged" and row["reason"] == "wake"]
     if not wakes:
         raise ActionRefused(422, "At event {seq} this run has not started.", "Choose a later event.", seq=at)
-    host, _, port = record["nodes"][0][3].rpartition(":")
+    host, port = _first_address(origin)
     return RunOrder(
         template=record["template"],
         preset=record["preset"],
         seed=record["seed"],
         wall_ms=wakes[0],
         memory_bytes=origin.memory_bytes,
-        first_port=int(port),
+        first_port=port,
         conditions=conditions_of(origin.config, host),
         came=_came(rows, _wakings(rows)),
         until=at,
@@ -110,6 +105,45 @@ def written(
         until=0,
         until_ms=begin_ms + until_ms,
     )
+
+
+def order_of(origin: Origin, seed: str, done: Iterable[Done], until_ms: int) -> RunOrder:
+    """Return the order that reproduces the run of `branching.recipe_run`.
+
+    Raises ActionRefused (409) if the sandbox has settings of its own.
+    """
+    _demand_template_settings(origin)
+    record, (host, port) = origin.record, _first_address(origin)
+    order = written(
+        record["template"],
+        record["preset"],
+        seed,
+        done,
+        begin_ms=RECIPE_MS,
+        until_ms=until_ms,
+        config=origin.config,
+    )
+    return replace(
+        order,
+        memory_bytes=origin.memory_bytes,
+        first_port=port,
+        conditions=conditions_of(origin.config, host),
+    )
+
+
+def _first_address(origin: Origin) -> tuple[str, int]:
+    host, _, port = origin.record["nodes"][0][3].rpartition(":")
+    return host, int(port)
+
+
+def _demand_template_settings(origin: Origin) -> None:
+    record = origin.record
+    if record["limits"] or record["changes"] != template_of(record["template"]).changes:
+        raise ActionRefused(
+            409,
+            "This sandbox was created with custom settings, which a reproducible link does not contain.",
+            "Share a range as a recording instead.",
+        )
 
 
 def _rows(directory: Path, at: int) -> tuple[list[Row], int]:

@@ -1,14 +1,15 @@
-"""Comparison of a run with the same run without one action, or with another action in its place.
+"""Comparison of a run with the same run without some actions, or with another action in the place of one.
 
-Both runs continue for a while after the action, without sleep.  After the end of the recorded run, no more actions
-are executed.  Each run also gives a recording of one board, from a while before the action on.  Its frames are read
-at the same times in both.
+Both runs continue for a while after the last of these actions, without sleep.  After the end of the recorded run, no
+more actions are executed.  Each run also gives a recording of one board, from a while before the first of these
+actions on.  Its frames are read at the same times in both.
 
-`python -m sandbox.simulation.compare DIRECTORY` reads {"seq", "instead"} and prints {"progress"}, then {"result"}.
+`python -m sandbox.simulation.compare DIRECTORY` reads {"seqs", "instead"} and prints {"progress"}, then {"result"}.
 """
 
 import base64
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,8 +34,8 @@ from sandbox.simulation.beside import Progress, serve
 from sandbox.simulation.member_labels import labels_of
 from sandbox.simulation.run_figures import Figures, figures_of
 
-LEAD_MS = 30_000  # of the sandbox, before the action
-AFTER_MS = 90_000  # after it
+LEAD_MS = 30_000  # of the sandbox, before the first action
+AFTER_MS = 90_000  # after the last
 PACE_MS = 250  # between two frames
 NOT_COMPARED = frozenset({"seq", "cause", CAME})
 
@@ -54,7 +55,6 @@ class Side(NamedTuple):
     played: Played
     figures: Figures
     came: Row | None
-    refused: list[tuple[int, ActionRefused]]
 
     def row(self) -> dict[str, object]:
         _, last, board, recording = self.played
@@ -62,62 +62,64 @@ class Side(NamedTuple):
             "first": self.came and for_browser(self.came),
             "at_ms": last["at_ms"],
             "seq": last["seq"],
-            "figures": {
-                **self.figures._asdict(),
-                "longest_lock_wait": self.figures.longest_lock_wait and self.figures.longest_lock_wait._asdict(),
-            },
+            "figures": self.figures.row(),
             "board": board,
             "names": labels_of(last),
             "recording": recording and base64.b64encode(recording).decode(),
-            "refused": [seq for seq, _ in self.refused],
         }
 
 
 class Compared(NamedTuple):
-    """The comparison of both runs.  `same_until`: seq of the last event that both have."""
+    """The comparison of both runs.
 
-    seq: int
-    action: Row
+    `actions`: those that differ.  `same_until`: seq of the last event that both runs have.
+    """
+
+    actions: list[Row]
     same_until: int
     before: Side
     after: Side
 
     def row(self) -> dict[str, object]:
         return {
-            "seq": self.seq,
-            "action": for_browser(self.action),
+            "actions": [for_browser(row) for row in self.actions],
             "same_until": self.same_until,
             "begins_ms": LEAD_MS,
-            "ends_ms": AFTER_MS,
+            "ends_ms": self.actions[-1]["at_ms"] - self.actions[0]["at_ms"] + AFTER_MS,
             "before": self.before.row(),
             "after": self.after.row(),
         }
 
 
-def compare(directory: Path, seq: int, instead: Action | None, *, progress: Progress = lambda share: None) -> Compared:
-    """Execute both runs and return their comparison.  None as `instead` leaves the action out.
+def compare(
+    directory: Path, changes: Mapping[int, Action | None], *, progress: Progress = lambda share: None
+) -> Compared:
+    """Execute both runs and return their comparison.
 
-    Raises ActionRefused: 404, 409, 422 as for a branch.
+    `changes`: seq of an action → the action to execute instead, None for none.  Raises ActionRefused: 404, 409, 422
+    as for a branch.
     """
     limits = HostLimits()
-    action = next(rows_since(directory / DIRECTORY, seq), None)
-    if action is None or action["seq"] != seq:
-        raise ActionRefused(404, "Event {seq} does not exist.", "Choose an event from the Journal.", seq=seq)
-    until_ms = action["at_ms"] + AFTER_MS
-    end = _last_seq(directory, seq, until_ms)
-    run = read_run(directory, BranchOrder(parent=directory.name, at=end, changes={seq: instead}), limits)
+    actions = [_event(directory, seq) for seq in sorted(changes)]
+    seq, until_ms = actions[0]["seq"], actions[-1]["at_ms"] + AFTER_MS
+    end = _last_seq(directory, actions[-1]["seq"], until_ms)
+    run = read_run(directory, BranchOrder(parent=directory.name, at=end, changes=changes), limits)
     home, about = directory.parents[1], journal_range.about_sandbox(directory, ENGINE)._replace(pace_ms=PACE_MS)
-    with Rerun(run.origin, run.lines, run.rows, home=home, changes={seq: instead}, awake_from=seq) as rerun:
-        after = _played(rerun, action, until_ms, about, lambda share: progress(share / 2))
+    with Rerun(run.origin, run.lines, run.rows, home=home, changes=changes, awake_from=seq) as rerun:
+        after = _played(rerun, actions[0], until_ms, about, lambda share: progress(share / 2))
         before_change = rerun.before_change
-        refused = rerun.refused
     with Rerun(run.origin, run.lines, run.rows, home=home, awake_from=seq) as rerun:
-        before = _played(rerun, action, until_ms, about, lambda share: progress(0.5 + share / 2))
-    same, first_before, first_after = _first_difference(before.rows, after.rows, seq, changed=instead is not None)
+        before = _played(rerun, actions[0], until_ms, about, lambda share: progress(0.5 + share / 2))
+    same, first_before, first_after = _first_difference(before.rows, after.rows, seq, changed=changes[seq] is not None)
     figures = [figures_of(played.rows, seq, before_change, played.last) for played in (before, after)]
-    return Compared(
-        seq, action, same, Side(before, figures[0], first_before, []), Side(after, figures[1], first_after, refused)
-    )
+    return Compared(actions, same, Side(before, figures[0], first_before), Side(after, figures[1], first_after))
+
+
+def _event(directory: Path, seq: int) -> Row:
+    row = next(rows_since(directory / DIRECTORY, seq), None)
+    if row is None or row["seq"] != seq:
+        raise ActionRefused(404, "Event {seq} does not exist.", "Choose an event from the Journal.", seq=seq)
+    return row
 
 
 def _last_seq(directory: Path, seq: int, until_ms: int) -> int:
@@ -227,7 +229,8 @@ def main() -> None:
 
 def _ordered(order: dict[str, Any], progress: Progress) -> Row:
     instead = order.get("instead")
-    return compare(Path(sys.argv[1]), order["seq"], parse_action(instead) if instead else None, progress=progress).row()
+    changes = dict.fromkeys(order["seqs"], parse_action(instead) if instead else None)
+    return compare(Path(sys.argv[1]), changes, progress=progress).row()
 
 
 if __name__ == "__main__":

@@ -9,10 +9,16 @@ from sandbox.cluster.config import HostConfig
 from sandbox.cluster.new_sandbox import new_record
 from sandbox.cluster.origin import Origin
 from sandbox.cluster.record import values_of
+from sandbox.control.actions import parse_action
+from sandbox.control.branch_orders import Done
+from sandbox.control.limits import HostLimits
+from sandbox.control.recipe_text import pack
 from sandbox.hosting.branching import recipe_run
+from sandbox.hosting.recipes import order_of
 from sandbox.hosting.rerun import Rerun
 from sandbox.journal.schema import CAME, Row
 from sandbox.journal.segments import rows_since
+from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.rows.snapshot import Snapshot
 from sandbox.simulation.world import BEGIN_MS
 from sandbox.store.config import physical_memory_bytes
@@ -48,7 +54,16 @@ class Recipe(NamedTuple):
             "seed": self.seed,
             "acts": [act._asdict() for act in self.acts],
             "until_ms": self.until_ms,
+            "recipe": self.text(),
         }
+
+    def text(self) -> str | None:
+        """Return the text of a reproducible link; None if a link cannot contain this run."""
+        done = [Done(act.at_ms, parse_action({"action": act.action, **act.fields})) for act in self.acts]
+        try:
+            return pack(order_of(self.origin, self.seed, done, self.until_ms), HostLimits())
+        except ActionRefused:
+            return None
 
 
 class PlayedRecipe(NamedTuple):

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from sandbox.journal.schema import Row
 from sandbox.queries.rows.snapshot import Snapshot
+from sandbox.simulation.message_figures import MessageFigures, message_figures
+from sandbox.simulation.reader_gaps import ReaderGaps, reader_gaps
 
 
 class LockWait(NamedTuple):
@@ -25,6 +27,18 @@ class Figures(NamedTuple):
     lost: int
     longest_lock_wait: LockWait | None
     lag: int | None
+    unread: ReaderGaps | None
+    messages: MessageFigures
+
+    def row(self) -> dict[str, object]:
+        """Return the figures as JSON values."""
+        wait, unread, messages = self.longest_lock_wait, self.unread, self.messages
+        return {
+            **self._asdict(),
+            "longest_lock_wait": wait and wait._asdict(),
+            "unread": unread and unread._asdict(),
+            "messages": {**messages._asdict(), "oldest": messages.oldest and messages.oldest._asdict()},
+        }
 
 
 def figures_of(rows: list[Row], since: int, before: Snapshot | None, last: Snapshot) -> Figures:
@@ -32,13 +46,17 @@ def figures_of(rows: list[Row], since: int, before: Snapshot | None, last: Snaps
 
     `before`: the snapshot at that event; `last`: the one at the end.
     """
-    again = _again(last)
+    again, lost, ends_ms = _again(last), _lost(rows, last), last["at_ms"]
     earlier = _again(before) if before is not None else 0
+    groups = [*(before["groups"] if before is not None else []), *last["groups"]]
+    clustering = [group for group in groups if group["model"] == "CLUSTERING"]
     return Figures(
         again - earlier if again is not None and earlier is not None else None,
-        _lost(rows, last),
-        longest_lock_wait((row for row in rows if row["seq"] >= since), last["at_ms"]),
+        lost,
+        longest_lock_wait((row for row in rows if row["seq"] >= since), ends_ms),
         _lag(last),
+        reader_gaps(rows, since, {group["group"] for group in clustering}, ends_ms),
+        message_figures(rows, since, clustering, ends_ms, lost=lost),
     )
 
 

@@ -16,9 +16,8 @@ from channels.testing import WebsocketCommunicator
 from django.db import connection, transaction
 
 from queueviz.access.hidden_names import Mask
-from queueviz.api import replay
 from queueviz.asgi import application
-from queueviz.links import replay_state, share_links
+from queueviz.links import recordings, replay_state, share_links
 from queueviz.live.channel import slug_of
 from queueviz.live.consumers import SUBPROTOCOL
 from queueviz.models import Cluster, Course, Enrolment, Grant, PipelineRun, Poll, Sandbox, Submission, Vote
@@ -46,7 +45,7 @@ def everyone(db: None, port: FakePort, jobs: None, monkeypatch: pytest.MonkeyPat
         visitor_actions.ACTIONS,
         visitor_actions.QUESTIONS,
         replay_state.STATES,
-        replay.RECORDINGS,
+        recordings.RATE,
         share_links.GUESSES,
     ):
         monkeypatch.setattr(rate, "burst", 1_000_000)

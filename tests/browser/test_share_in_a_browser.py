@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import call_command
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from queueviz.links.offline_page import offline_page
 from sandbox.recording.reader import Recording
@@ -59,13 +59,15 @@ def elsewhere(tmp_path: Path) -> Iterator[tuple[str, Path]]:
 
 
 def test_a_range_is_chosen_by_keys_and_its_link_plays_it_and_stops_at_the_note(
-    link: str, site: Site, browser: Browser
+    link: str, site: Site, browser: Browser, tmp_path: Path
 ) -> None:
     page = site.page
     first, last = (page.get_by_role("slider", name=name) for name in ("First event", "Last event"))
     page.locator("[name=first]").fill("300")
     page.locator("[name=last]").fill("900")
     expect(last).to_have_attribute("aria-valuenow", "900")
+    expect(last).to_have_attribute("aria-valuemin", "301")
+    expect(first).to_have_attribute("aria-valuemax", "899")
     first.press("ArrowRight")
     expect(page.locator("[name=first]")).to_have_value("301")
     last.press("PageDown")
@@ -78,6 +80,7 @@ def test_a_range_is_chosen_by_keys_and_its_link_plays_it_and_stops_at_the_note(
     expect(page.locator("#preview .player .q")).to_have_count(8, timeout=3 * PATIENCE_MS)
     page.set_viewport_size(PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    the_range_is_downloaded_and_opens_without_the_server(page, browser, tmp_path)
 
     page = browser.new_page()
     page.goto(link)
@@ -98,6 +101,19 @@ def test_a_range_is_chosen_by_keys_and_its_link_plays_it_and_stops_at_the_note(
     page.set_viewport_size(PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     page.close()
+
+
+def the_range_is_downloaded_and_opens_without_the_server(page: Page, browser: Browser, tmp_path: Path) -> None:
+    with page.expect_download(timeout=3 * PATIENCE_MS) as download:
+        page.get_by_role("button", name="Download the offline file").click()
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+    first, last = (page.locator(f"[name={name}]").input_value() for name in ("first", "last"))
+    assert file.name == f"queueviz-{first}-{last}.html"
+    reader = browser.new_page()
+    reader.goto(file.as_uri())
+    expect(reader.locator(".player .q")).to_have_count(8)
+    reader.close()
 
 
 def test_a_live_link_shows_the_board_until_it_is_revoked(link: str, site: Site, browser: Browser) -> None:

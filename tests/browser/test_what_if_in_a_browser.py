@@ -67,6 +67,25 @@ def both_boards_move_with_one_line(page: Page) -> None:
         assert side.locator("tbody tr").count() == side.locator("[data-queue]").count() > 0
 
 
+def test_several_actions_are_left_out_by_keys(crashed: Page) -> None:
+    page = crashed
+    page.go_back()
+    address = page.url
+    csrf = page.evaluate("JSON.parse(document.body.getAttribute('hx-headers'))['X-CSRFToken']")
+    act = {"form": {"action": "CrashActor", "actor": "B"}, "headers": {"X-CSRFToken": csrf, "HX-Request": "true"}}
+    assert page.request.post(f"{address}actions/", **act).status == 204  # type: ignore[arg-type]
+    page.goto(f"{address}what-if/")
+    boxes = page.locator(".acts").get_by_role("checkbox")
+    expect(boxes).to_have_count(2)
+    expect(boxes.first).to_be_checked()
+    boxes.nth(1).press("Space")
+    page.locator(".mode", has_text="Leave out").get_by_role("button", name="Run").press("Enter")
+    heads = page.locator("table.res thead")
+    expect(heads).to_contain_text("without the crash of A, without the crash of B", timeout=LONG_MS)
+    expect(page.locator(".acts :checked")).to_have_count(2)
+    expect(page.locator("table.res")).to_contain_text("Queues without a reader")
+
+
 def test_a_claim_shows_its_counterexample_before_all_seeds_have_run(crashed: Page) -> None:
     page = crashed
     seeds = page.locator(".mode", has_text="Over many seeds")
@@ -77,5 +96,10 @@ def test_a_claim_shows_its_counterexample_before_all_seeds_have_run(crashed: Pag
     assert faults_at_both_widths(page) == []
     page.get_by_role("button", name="Stop").click()
     expect(page.locator(".seeds")).to_contain_text("The results of the finished runs are kept.")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Save as a test").click()
+    name = download.value.suggested_filename
+    assert name.startswith("test_no_duplicates_after_a_crash_seed_")
+    expect(page.locator(".example code")).to_have_text(f"python -m pytest {name}")
     page.get_by_role("button", name="Open as sandbox").click()
     page.wait_for_url(re.compile("/branching/$|/s/[^/]+/$"), timeout=LONG_MS)

@@ -10,12 +10,14 @@ from django.core.management import call_command
 
 from sandbox.control.actions import parse_action
 from sandbox.control.branch_orders import Done, RecipeOrder
+from sandbox.control.recipe_program import counterexample_program
 from sandbox.journal.segments import rows_since
 from sandbox.simulation.claims import Found, came_again, out_of_order, several_owners
-from sandbox.simulation.recipe import play
+from sandbox.simulation.recipe import Recipe, play
 from sandbox.simulation.replay import replay
 from sandbox.simulation.try_claim import basis_of, shorten, try_claim, try_seed
 from tests.sim.recorded_stage import SLUG, Recorded
+from tests.sim.test_recipe_tests import executed
 
 SEEDS = 6
 ALL_SEEDS = 60
@@ -120,6 +122,34 @@ def test_a_counterexample_is_played_again_and_has_no_act_too_many(tmp_path: Path
     assert [act.action for act in short.recipe.acts] == ["CrashActor"]
     assert play(short.recipe).rows == play(short.recipe).rows
     assert len(came_again("crashed")(play(short.recipe).rows, play(short.recipe).last).cases) == short.cases
+
+
+def test_a_counterexample_is_a_test_that_passes_until_the_behaviour_changes(tmp_path: Path) -> None:
+    stage = Recorded(tmp_path, "orders", seed=5, luck=3)
+    stage.run(5)
+    stage.act("CreateTopic", topic="beside")
+    stage.run(5)
+    stage.close()
+    claim = "no-duplicates-after-a-crash"
+    result: Any = try_claim(claim, 2, basis_of(stage.directory, "", ""), workers=1)["counterexample"]
+    recipe, sentence, cases = result["recipe"], result["sentence"], result["cases"]
+    executed(counterexample_program(recipe, claim, sentence, cases))
+    for other in (
+        counterexample_program(recipe, "no-duplicates-after-a-clean-stop", sentence, cases),
+        counterexample_program(recipe, claim, sentence, cases + 1),
+    ):
+        with pytest.raises((AssertionError, IndexError)):
+            executed(other)
+
+
+def test_a_run_with_settings_of_its_own_has_no_text(tmp_path: Path) -> None:
+    stage = Recorded(tmp_path, "orders", seed=5, luck=3)
+    stage.run(5)
+    stage.close()
+    basis = basis_of(stage.directory, "", "")
+    assert Recipe(basis.origin, "1", basis.acts, 1_000).text()
+    changed = basis.origin._replace(record={**basis.origin.record, "limits": {"actors": 3}})
+    assert Recipe(changed, "1", basis.acts, 1_000).text() is None
 
 
 def test_a_counterexample_is_opened_as_a_sandbox_with_the_same_journal(tmp_path: Path) -> None:

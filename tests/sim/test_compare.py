@@ -36,7 +36,7 @@ def seq_of(directory: Path, action: str) -> int:
 def test_a_clean_stop_instead_of_a_crash_gives_the_locks_back(crashed: Path) -> None:
     seq = seq_of(crashed, "CrashActor")
     shares: list[float] = []
-    found = compare(crashed, seq, StopActor(actor="A"), progress=shares.append)
+    found = compare(crashed, {seq: StopActor(actor="A")}, progress=shares.append)
     crash, stop = found.before, found.after
     assert found.same_until < seq
     assert (crash.came or {})["type"] == (stop.came or {})["type"] == "MemberStateChanged"
@@ -45,28 +45,30 @@ def test_a_clean_stop_instead_of_a_crash_gives_the_locks_back(crashed: Path) -> 
     waits = [side.figures.longest_lock_wait for side in (crash, stop)]
     assert waits[0] is not None
     assert waits[0].ms > (waits[1].ms if waits[1] is not None else 0) + 10_000  # None: none had to wait
-    assert crash.played.rows[-1]["at_ms"] - found.action["at_ms"] >= 80_000  # also behind the end of what was recorded
+    assert (
+        crash.played.rows[-1]["at_ms"] - found.actions[0]["at_ms"] >= 80_000
+    )  # also behind the end of what was recorded
     assert shares == sorted(shares)
 
 
 def test_without_the_action_nothing_of_it_happens(crashed: Path) -> None:
     seq = seq_of(crashed, "CrashActor")
-    found = compare(crashed, seq, None)
+    found = compare(crashed, {seq: None})
     assert found.after.figures.delivered_again == 0
     assert all(row["state"] != "crashed" for row in found.after.played.rows if row["type"] == "MemberStateChanged")
     assert found.before.played.rows[:100] == found.after.played.rows[:100]
 
 
 def test_the_same_action_again_is_the_same_run(crashed: Path) -> None:
-    found = compare(crashed, seq_of(crashed, "CrashActor"), CrashActor(actor="A"))
+    found = compare(crashed, {seq_of(crashed, "CrashActor"): CrashActor(actor="A")})
     assert (found.before.came, found.after.came) == (None, None)
     assert found.before.figures == found.after.figures
 
 
 def test_both_runs_are_recordings_of_one_board_from_before_the_action_on(crashed: Path) -> None:
-    found = compare(crashed, seq_of(crashed, "CrashActor"), StopActor(actor="A"))
+    found = compare(crashed, {seq_of(crashed, "CrashActor"): StopActor(actor="A")})
     before, after = (Recording(io.BytesIO(side.played.recording or b"")) for side in (found.before, found.after))
-    at_ms = found.action["at_ms"]
+    at_ms = found.actions[0]["at_ms"]
     for recording in (before, after):
         times = [frame.at_ms - at_ms for frame in recording.frames()]
         assert times[0] <= -20_000
@@ -80,11 +82,31 @@ def test_both_runs_are_recordings_of_one_board_from_before_the_action_on(crashed
     assert {row["type"] for row in after.facts(0, 10**9)} >= {"ActionTaken", "QueueLocked"}
 
 
+def test_several_actions_are_left_out_at_once(tmp_path: Path) -> None:
+    stage = Recorded(tmp_path, "payments", seed=5, luck=3)
+    stage.run(25)
+    for actor in ("A", "B"):
+        stage.act("CrashActor", actor=actor)
+        stage.run(10)
+    stage.close()
+    seqs = [row["seq"] for row in rows_since(stage.directory / "journal", 0) if row["type"] == "ActionTaken"][-2:]
+    result = compare(stage.directory, dict.fromkeys(seqs))
+    crashes = [
+        sum(row["type"] == "MemberStateChanged" and row["state"] == "crashed" for row in side.played.rows)
+        for side in (result.before, result.after)
+    ]
+    assert crashes == [2, 0]
+    assert [row["seq"] for row in result.actions] == seqs
+    first, last = (row["at_ms"] for row in result.actions)
+    assert result.row()["ends_ms"] == last - first + 90_000
+    assert result.after.played.rows[-1]["at_ms"] >= last + 80_000
+
+
 def test_what_is_no_action_is_refused(crashed: Path) -> None:
     with pytest.raises(ActionRefused, match="is not an action"):
-        compare(crashed, 3, None)
+        compare(crashed, {3: None})
     with pytest.raises(ActionRefused, match=r"Event \d+ does not exist"):
-        compare(crashed, 10**9, None)
+        compare(crashed, {10**9: None})
 
 
 def test_a_wait_for_a_lock_lasts_from_the_first_refusal_to_the_grant() -> None:

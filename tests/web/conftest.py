@@ -9,7 +9,6 @@ from django.test import Client
 
 from queueviz import engine
 from queueviz.access import creation_limits
-from queueviz.api import replay
 from queueviz.courses import broadcasts, exporting, joining, polling, presence
 from queueviz.links import past_sandboxes, recordings, replay_state, share_links
 from queueviz.pages import accounts
@@ -42,7 +41,7 @@ def _fresh_rates() -> None:
         visitor_actions.ACTIONS,
         visitor_actions.QUESTIONS,
         replay_state.STATES,
-        replay.RECORDINGS,
+        recordings.RATE,
         demo.PRESSES,
         share_links.GUESSES,
         accounts.ATTEMPTS,

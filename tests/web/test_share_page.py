@@ -1,8 +1,10 @@
 """Share links: made by those who may, opened by anyone who has one, framed by other sites, revoked at once."""
 
+import base64
 import json
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -10,7 +12,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from queueviz.links import share_links, share_recordings
+from queueviz.links import recordings, share_links, share_recordings
 from queueviz.models import Grant, Sandbox
 from queueviz.sandboxes import ownership
 from sandbox.kernel.errors import ActionRefused
@@ -71,10 +73,54 @@ def test_the_last_action_is_in_the_middle_of_the_offered_range(visitor: Client, 
     port.rows = [
         {"seq": "1", "at_ms": 1, "type": "SandboxOpened", "cause": None},
         {**crash, "seq": "2000", "at_ms": 2},
+        {**crash, "seq": "2400", "at_ms": 2, "action": "SetRate", "fields": {"rate": 0}},  # a pause
         {"seq": "9000", "at_ms": 3, "type": "SandboxSlept", "cause": None},
     ]
     fields = visitor.get(f"/s/{mine}/share/").context["given"]
     assert (fields["first"], fields["at"], fields["last"]) == (1500, 2000, 2500)
+
+
+@pytest.mark.parametrize(
+    ("at", "newest", "offered"),
+    [(2000, 2300, (1700, 2300)), (300, 9000, (0, 600)), (2000, 2000, (1800, 2000)), (50, 9000, (0, 250))],
+)
+def test_both_sides_of_the_offered_range_are_equal_where_the_run_has_as_many_events(
+    visitor: Client, mine: str, port: FakePort, at: int, newest: int, offered: tuple[int, int]
+) -> None:
+    port.rows = [{"seq": str(newest), "at_ms": 3, "type": "SandboxSlept", "cause": None}]
+    fields = visitor.get(f"/s/{mine}/share/", {"at": str(at)}).context["given"]
+    assert (fields["first"], fields["at"], fields["last"]) == (offered[0], at, offered[1])
+
+
+def test_a_range_is_downloaded_as_one_file_once_its_recording_is_made(
+    visitor: Client, mine: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "made.qvr"
+    file.write_bytes(b'{"seed": "of this sandbox"}\n' + PACKED)
+    results: list[Path | recordings.Making] = [recordings.Making(file, 0.0), file]
+    asked: list[tuple[int, int, bool]] = []
+
+    def find(slug: str, first: int, last: int, admit: Any, *, scores: bool) -> Path | recordings.Making:
+        admit()
+        asked.append((first, last, scores))
+        return results.pop(0)
+
+    monkeypatch.setattr(recordings, "of_server", lambda: SimpleNamespace(find=find))
+    waits = visitor.post(f"/s/{mine}/share/offline/", FORM)
+    assert (waits.status_code, waits.json()) == (202, {"progress": 0.0})
+    ready = visitor.post(f"/s/{mine}/share/offline/", FORM)
+    assert (ready.status_code, asked) == (200, [(10, 400, True)] * 2)
+    assert ready["Content-Disposition"] == 'attachment; filename="queueviz-10-400.html"'
+    page = ready.content.decode()
+    packed = page.split('id="recording">')[1].split("<")[0].strip()
+    assert base64.b64decode(packed) == b'{"seed":null}\n' + PACKED
+    assert "<title>Slow message" in page
+    assert "Who takes q6?" in page
+    assert mine not in page
+    assert len(share_links.listed(Sandbox.objects.get(slug=mine))) == 0
+    for fields in ({"first": "400", "last": "10"}, {"last": "9000"}, {"first": "x"}):
+        assert visitor.post(f"/s/{mine}/share/offline/", FORM | fields).status_code == 422
+    assert Client().post(f"/s/{mine}/share/offline/", FORM).status_code in (403, 404)
 
 
 def test_the_recording_is_read_by_ranges(visitor: Client, mine: str) -> None:

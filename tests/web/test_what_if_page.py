@@ -6,8 +6,9 @@ import pytest
 from django.test import Client
 
 from queueviz.boards.action_texts import action_text
-from queueviz.boards.run_comparison import instead_of, lines_of, names_of
+from queueviz.boards.run_comparison import ActionEvent, instead_of, lines_of, names_of
 from queueviz.links import reruns
+from queueviz.models import Course, Sandbox
 from queueviz.pages import what_if_comparison, what_if_seeds
 from sandbox.control.actions import CrashActor, StopActor
 from sandbox.simulation.claims import CLAIMS
@@ -31,6 +32,7 @@ BROKEN = {
         "values": {"place": "orders/broker-a/2 @24", "before": "A", "after": "B"},
         "until_ms": 123_761,
         "drawn": 5,
+        "recipe": "abc",
         "acts": [{"at_ms": 33_761, "action": "CrashActor", "fields": {"actor": "A"}}],
     },
 }
@@ -38,9 +40,20 @@ HELD = {**BROKEN, "tried": [(seed, 0) for seed in range(200)], "held": 200, "bro
 SO_FAR = {**BROKEN, "tried": [(0, 0), (1, 2)], "held": 1, "broken": 1, "looked_at": 9}
 
 
-def figures(again: int, wait_ms: int | None, lag: int | None) -> dict[str, Any]:
+def figures(
+    again: int, wait_ms: int | None, lag: int | None, *, gap_ms: int = 0, old_ms: int = 0, left: int = 0
+) -> dict[str, Any]:
+    where = {"queue": "t/b/0", "group": "g"}
+    messages = {"oldest": {"ms": old_ms, "offset": 5, **where}, "delivered": 44 - left, "stored": 44, "unknown": None}
     wait = wait_ms and {"ms": str(wait_ms), "queue": "t/b/0", "who": "b#2", "holder": "a#1", "open": False}
-    return {"delivered_again": again, "lost": 0, "longest_lock_wait": wait and {**wait, "ms": wait_ms}, "lag": lag}
+    return {
+        "delivered_again": again,
+        "lost": 0,
+        "longest_lock_wait": wait and {**wait, "ms": wait_ms},
+        "lag": lag,
+        "unread": {"queues": int(gap_ms > 0), "longest_ms": gap_ms, **where},
+        "messages": messages,
+    }
 
 
 def side(again: int) -> dict[str, Any]:
@@ -52,7 +65,6 @@ def side(again: int) -> dict[str, Any]:
         "board": None,
         "names": {},
         "recording": None,
-        "refused": [],
     }
 
 
@@ -77,6 +89,7 @@ def test_the_page_offers_the_actions_of_the_run_up_to_an_event_in_words(
     ]
     page = visitor.get(f"/s/{mine}/what-if/?at=8").content.decode()
     assert [seq for seq in (3, 7, 9) if f'<option value="{seq}"' in page] == [7]
+    assert [seq for seq in (3, 7, 9) if f'type="checkbox" name="seq" value="{seq}"' in page] == [7]
     assert f"{action_text('CrashActor', {'actor': 'A'})}, #7" in page
     assert 'data-others="StopActor HangActor"' in page
     assert "Only the template" not in page
@@ -125,13 +138,39 @@ def test_an_action_in_place_of_another_has_its_fields() -> None:
     assert instead_of("CrashActor", {"actor": "A"}, "PowerCut") is None
 
 
+def done(action: str, **fields: Any) -> ActionEvent:
+    return {**CRASH_TAKEN, "action": action, "fields": fields}
+
+
 def test_runs_are_named_by_what_was_done() -> None:
-    crash = ("CrashActor", {"actor": "A"})
-    assert names_of(*crash, None) == ("A crashed", "without the crash of A")
-    assert names_of(*crash, {"action": "StopActor", "actor": "A"}) == ("A crashed", "A stopped cleanly")
-    assert names_of("KillBroker", {"broker": "b", "broker_id": 1}, None)[1] == "without the kill of b.1"
+    crash = done("CrashActor", actor="A")
+    assert names_of([crash], None) == ("A crashed", "without the crash of A")
+    assert names_of([crash], {"action": "StopActor", "actor": "A"}) == ("A crashed", "A stopped cleanly")
+    assert names_of([done("KillBroker", broker="b", broker_id=1)], None)[1] == "without the kill of b.1"
     text = action_text("RestartActor", {"actor": "A"})
-    assert names_of("RestartActor", {"actor": "A"}, None) == (f"with: {text}", f"without: {text}")
+    assert names_of([done("RestartActor", actor="A")], None) == (f"with: {text}", f"without: {text}")
+
+
+def test_runs_without_several_actions_are_named_by_the_first_two() -> None:
+    crash, kill = done("CrashActor", actor="A"), done("KillBroker", broker="b")
+    assert names_of([crash, kill], None) == ("A crashed, b was killed", "without the crash of A, without the kill of b")
+    assert names_of([crash, kill, crash], None)[0] == "A crashed, b was killed and 1 more"
+
+
+def test_several_actions_are_left_out_in_one_run(
+    visitor: Client, mine: str, port: FakePort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[reruns.Play] = []
+    monkeypatch.setattr(reruns, "begin", lambda play: begun.append(play) or play)
+    port.rows = [{**CRASH_TAKEN, "seq": str(seq)} for seq in (7, 9, 11)]
+    address = f"/s/{mine}/what-if/"
+    assert visitor.post(address, {"mode": "leave-out", "seq": ["9", "7", "9"]}).status_code == 302
+    assert begun[0].order == {"seqs": [7, 9], "instead": None}
+    assert visitor.post(address, {"mode": "leave-out"}).status_code == 422
+    assert visitor.post(address, {"mode": "do-instead", "seq": ["7", "9"], "instead": "StopActor"}).status_code == 422
+    assert visitor.post(address, {"mode": "leave-out", "seq": ["7"] * 51}).status_code == 422
+    visitor.post(f"/s/{mine}/branch/", {"at": "9", "seq": ["7", "9"], "instead": ""})
+    assert port.branched[-1].changes == {7: None, 9: None}
 
 
 def test_the_table_marks_the_worse_and_leaves_unknown_numbers_open() -> None:
@@ -139,27 +178,44 @@ def test_the_table_marks_the_worse_and_leaves_unknown_numbers_open() -> None:
         "before": {"figures": figures(0, None, 16), "names": {"a#1": "A"}},
         "after": {"figures": figures(7, 61_000, None), "names": {"b#2": "B"}},
     }
-    twice, lost, lag, wait = lines_of(sides)
+    twice, _unread, _oldest, _delivered, lost, lag, wait = lines_of(sides)
     assert (twice.name, twice.before, twice.after, twice.worse) == ("Delivered twice", "0", "7", 1)
     assert (lost.worse, lost.why) == (0, "none in either run")
     assert wait.why == "t/b/0: B was refused the lock while A held it"
     assert (lag.after, lag.known, lag.worse) == ("–", False, 0)
     sides["after"]["figures"] = figures(7, None, None)
-    assert [line.name for line in lines_of(sides)] == [twice.name, lost.name, lag.name], "no lock was refused"
+    assert lines_of(sides)[-1].name == lag.name, "no lock was refused"
+
+
+def test_the_table_has_queues_without_a_reader_the_oldest_message_and_those_delivered() -> None:
+    sides: dict[str, Any] = {
+        "before": {"figures": figures(0, None, 0, gap_ms=20_000, old_ms=22_000), "names": {}},
+        "after": {"figures": figures(0, None, 0, old_ms=1_600, left=2), "names": {}},
+    }
+    unread, oldest, delivered = lines_of(sides)[1:4]
+    assert unread[:4] == ("Queues without a reader", "1, up to 20 s", "0", -1)
+    assert unread.why == "the longest: t/b/0, read by g"
+    assert oldest[:4] == ("Oldest unconsumed message", "22 s", "1.6 s", -1)
+    assert oldest.why == "its highest age: t/b/0 @5, read by g"
+    assert delivered[:4] == ("Delivered at least once", "44 of 44", "42 of 44", 1)
+    nothing = {"oldest": None, "delivered": None, "stored": None, "unknown": "lost"}
+    sides["after"]["figures"] |= {"unread": None, "messages": nothing}
+    for line in lines_of(sides)[1:4]:
+        assert (line.after, line.known, line.worse) == ("–", False, 0)
+        assert line.why.startswith("unknown: ")
 
 
 def test_the_result_stands_above_the_boards_with_the_runs_names(visitor: Client, mine: str, port: FakePort) -> None:
     port.rows = [CRASH_TAKEN]
     result = {
-        "seq": 7,
-        "action": CRASH_TAKEN,
+        "actions": [CRASH_TAKEN],
         "same_until": 6,
         "begins_ms": 30_000,
         "ends_ms": 90_000,
         "before": side(3),
         "after": side(1),
     }
-    page = visitor.get(play_of(mine, "compare", {"seq": 7, "instead": None}, "done", result=result)).content.decode()
+    page = visitor.get(play_of(mine, "compare", {"seqs": [7], "instead": None}, "done", result=result)).content.decode()
     assert page.index("Delivered twice") < page.index('class="pair"')
     assert page.count("without the crash of A") >= 3
     assert "Result, 90 s later" in page
@@ -227,6 +283,27 @@ def test_the_first_counterexample_is_shown_while_the_other_seeds_run(visitor: Cl
     assert 'hx-trigger="every 1s"' in page
 
 
+@pytest.mark.parametrize(
+    ("tried", "state", "text"),
+    [
+        (4, "running", None),
+        (50, "running", "about 6 min left"),
+        (199, "running", "less than 1 min left"),
+        (200, "running", None),
+        (50, "cancelled", None),
+    ],
+)
+def test_the_time_left_is_computed_from_the_seeds_tried(
+    visitor: Client, mine: str, tried: int, state: str, text: str | None
+) -> None:
+    partial = {**SO_FAR, "tried": [(seed, 0) for seed in range(tried)], "took_s": 120.0}
+    page = seeds(visitor, mine, state, partial=partial)
+    heading = page[page.index('id="over-seeds"') : page.index("</h2>", page.index('id="over-seeds"'))]
+    assert f"{tried} of 200 seeds run" in heading
+    assert ("min left" in page) == (text is not None)
+    assert (text or "") in heading
+
+
 def test_a_stop_keeps_the_results(visitor: Client, mine: str) -> None:
     page = seeds(visitor, mine, "cancelled", partial=SO_FAR)
     assert "The results of the finished runs are kept." in page
@@ -265,3 +342,34 @@ def test_the_counterexample_is_opened_as_a_sandbox_of_one_s_own(visitor: Client,
     )
     assert visitor.get(answer["Location"]).status_code == 200
     assert visitor.post(play_of(mine, "claim", {}, "done", result=HELD), {"open": "1"}).status_code == 409
+
+
+def test_the_counterexample_is_saved_as_a_test(visitor: Client, mine: str, port: FakePort) -> None:
+    address = play_of(mine, "claim", {"claim": BROKEN["claim"], "seeds": 200}, "running", partial=SO_FAR)
+    page = visitor.get(address).content.decode()
+    name = "test_no_duplicates_after_a_crash_seed_4.py"
+    assert f'href="{address}test.py"' in page
+    assert f"python -m pytest {name}" in page
+    answer = visitor.get(f"{address}test.py")
+    assert answer["Content-Disposition"] == f'attachment; filename="{name}"'
+    program = answer.content.decode()
+    compile(program, name, "exec")
+    assert 'RECIPE = "abc"' in program
+    assert "assert len(cases) == 2" in program
+    held = play_of(mine, "claim", {"claim": BROKEN["claim"], "seeds": 200}, "done", result=HELD)
+    assert visitor.get(f"{held}test.py").status_code == 409
+
+
+def test_a_counterexample_of_custom_settings_has_no_test(visitor: Client, mine: str, port: FakePort) -> None:
+    result = {**BROKEN, "counterexample": {**BROKEN["counterexample"], "recipe": None}}  # type: ignore[dict-item]
+    address = play_of(mine, "claim", {"claim": BROKEN["claim"], "seeds": 200}, "done", result=result)
+    assert "It cannot be saved as a test" in visitor.get(address).content.decode()
+    assert visitor.get(f"{address}test.py").status_code == 409
+
+
+def test_no_test_is_saved_while_the_lab_of_a_course_is_in_progress(
+    visitor: Client, mine: str, port: FakePort, course: Course
+) -> None:
+    port.answers["lab"] = {"lab": "members-and-queues", "exam": False, "finished": False}
+    Sandbox.objects.filter(slug=mine).update(course=course)
+    assert visitor.get(f"{play_of(mine, 'claim', {}, 'done', result=BROKEN)}test.py").status_code == 409

@@ -1,5 +1,6 @@
-/* The page that makes share links: the range on a timeline, notes as rows, the recording before it is shared, copying. */
-import { $, $$, around, hide, json, text } from "./dom.js";
+/* The page that makes share links: the range on a timeline, notes as rows, the recording before it is shared, its download
+   as one file, copying. */
+import { $, $$, around, el, hide, json, text } from "./dom.js";
 import { later } from "./later.js";
 import { lookBack } from "./looking_back.js";
 import { opened } from "./player_trouble.js";
@@ -11,7 +12,7 @@ const MOST_FACTS = 2_000; // on the line, the newest
 const ASK_EVERY_MS = 1_000;
 const ENDS = ["first", "last", "at"];
 
-const { api, newest } = json("sharing"), form = $("#share-form"), fields = form.elements, shown = $("#preview"), said = $("#preview-said");
+const { api, newest, offline } = json("sharing"), form = $("#share-form"), fields = form.elements, shown = $("#preview"), said = $("#preview-said");
 const notes = new Notes($("#note-rows"), fields.notes, () => read().at);
 
 const read = () => /** @type {{ first: number, last: number, at: number }} */ (Object.fromEntries(ENDS.map((name) => [name, Number(fields[name].value)])));
@@ -35,31 +36,55 @@ async function drawLine() {
   form.addEventListener("input", ({ target }) => ENDS.includes(target.name) && isRange(read()) && line.set(read()));
 }
 
+/** Repeats the request until the recording is made; null if the server refuses it, which is shown. */
+async function made(request) {
+  for (;;) {
+    const answer = await request();
+    if (answer.status !== 202) {
+      text(said, answer.ok ? "" : await reasonOf(answer));
+      return answer.ok ? answer : null;
+    }
+    text(said, t("share.making", { n: Math.round((await answer.json()).progress * 100) }));
+    await new Promise((done) => { setTimeout(done, ASK_EVERY_MS); });
+  }
+}
+
+/** The sentence of a refusal: JSON of the API, or part of a page. */
+async function reasonOf(answer) {
+  if (answer.headers.get("Content-Type")?.includes("json")) return (await answer.json()).error;
+  return $(".refusal span", new DOMParser().parseFromString(await answer.text(), "text/html"))?.textContent ?? t("share.failed");
+}
+
 /** The range as its readers would see it, made as its link would make it. */
 async function preview() {
   const { first, last, at } = read(), url = `${api}/recording?${new URLSearchParams({ from: String(first), to: String(last) })}`;
   outdate();
   const box = $("#t-player").content.cloneNode(true).firstElementChild;
-  for (;;) {
-    const answer = await fetch(url, { headers: { Range: "bytes=0-0" } });
-    if (answer.ok && answer.status !== 202) break;
-    const waits = await answer.json();
-    if (!answer.ok) return text(said, waits.error);
-    text(said, t("share.making", { n: Math.round(waits.progress * 100) }));
-    await new Promise((done) => { setTimeout(done, ASK_EVERY_MS); });
-  }
-  text(said, "");
+  if (!await made(() => fetch(url, { headers: { Range: "bytes=0-0" } }))) return;
   shown.replaceChildren(box);
   await opened(box, { url, from: first, to: last, at, notes: notes.notes }, () => later(() => import("./player.js")));
 }
 
-const show = $("#show");
-show.addEventListener("click", async () => {
-  show.disabled = true;
-  await preview().catch(() => text(said, t("share.failed")));
-  show.disabled = false;
-});
-hide(show, false);
+/** The range with its player as one HTML file. */
+async function download() {
+  const body = new FormData(form), { first, last } = read();
+  const answer = await made(() => fetch(offline, { method: "POST", body, headers: { "HX-Request": "true" } }));
+  if (!answer) return;
+  const link = el("a", { href: URL.createObjectURL(await answer.blob()), download: `queueviz-${first}-${last}.html` });
+  link.click();
+  URL.revokeObjectURL(link.href);
+  text(said, t("share.saved"));
+}
+
+for (const [id, begin] of Object.entries({ "#show": preview, "#offline": download })) {
+  const button = $(id);
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    await begin().catch(() => text(said, t("share.failed")));
+    button.disabled = false;
+  });
+  hide(button, false);
+}
 form.addEventListener("input", outdate);
 $("#part")?.addEventListener("change", ({ target }) => { $("#frame").value = json("frames")[target.value]; });
 

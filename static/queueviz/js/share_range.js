@@ -33,11 +33,12 @@ export class RangeLine {
     const { first, last, width } = this.timeline;
     this.range = range;
     this.timeline.set(range.at);
+    const limits = { first: [first, range.last - 1], last: [range.first + 1, last] };
     for (const end of ["first", "last"]) {
-      const handle = this[end], fact = this.timeline.factAt(range[end]);
+      const handle = this[end], [least, most] = limits[end], fact = this.timeline.factAt(range[end]);
       handle.style.left = `${xOf(range[end], first, last, width)}px`;
-      attr(handle, "aria-valuemin", String(first));
-      attr(handle, "aria-valuemax", String(last));
+      attr(handle, "aria-valuemin", String(least));
+      attr(handle, "aria-valuemax", String(most));
       attr(handle, "aria-valuenow", String(range[end]));
       attr(handle, "aria-valuetext", fact ? `${number(range[end])}, ${clock(fact.at_ms)}, ${this.timeline.say(fact)}` : number(range[end]));
     }
