@@ -58,7 +58,10 @@ def change(
             feedback=feedback,
         )
     course.title, course.labs, course.most_students = _title(title), _labs(labs), most_students
-    course.due_at, course.feedback = due_at, feedback
+    if due_at != course.due_at:
+        course.due_at, course.moved_min = due_at, 0
+        course.enrolments.update(moved_min=0)
+    course.feedback = feedback
     course.save()
 
 

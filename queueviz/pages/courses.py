@@ -18,6 +18,7 @@ from queueviz.courses.course_access import CourseVisit, courses_of, visit_course
 from queueviz.courses.csv_cells import cell
 from queueviz.courses.models import TIME_FACTORS, Course, Enrolment, Submission
 from queueviz.lti import scores
+from queueviz.pages.course_notices import notices
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS, pack_of
@@ -172,6 +173,7 @@ def _taught(visit: CourseVisit) -> dict[str, object]:
         "kept_until": retention.kept_until(course),
         "removed": course.enrolments.filter(removed_at__isnull=False).order_by("pk"),
         "labs": [LABS[slug] for slug in course.labs if slug in LABS],
+        **notices(course),
     }
 
 
@@ -196,6 +198,7 @@ def _studied(request: HttpRequest, requester: visitor.Visitor, visit: CourseVisi
         "results": mine,
         "lms": scores.statuses(visit.enrolment),
         "due_at": deadlines.due_of(visit.enrolment),
+        **notices(course, visit.enrolment),
     }
 
 
