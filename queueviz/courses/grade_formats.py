@@ -1,13 +1,13 @@
 """Results of a course as files for other systems.
 
     grades.csv      a row a student, lab and step: student, name, lab, step, met at, prediction, truth, hints, score,
-                    journal; the score is the lab's, of 100, the same in all of its rows
+                    journal, note; score and note are the same in all rows of a lab and of a student
     gradebook.csv   a row a student and a column a lab, as learning management systems import it
     grades.json     the same as grades.csv, nested
     gradescope.zip  <student>/results.json: Gradescope's autograder format, a test a lab
     exercism.zip    <student>/<lab>/results.json: Exercism's test runner interface, version 3, a test a step
 
-Names of people are in the first three alone.  Times are the sandbox's, in UTC.
+Names of people and the teacher's notes are in the first three alone.  Times are the sandbox's, in UTC.
 """
 
 import csv
@@ -29,7 +29,7 @@ Link = Callable[[str], str]
 EXERCISM_VERSION = 3
 OUTPUT_CHARS = 500  # Exercism takes no more
 VISIBLE, LATER = "visible", {Course.Feedback.AT_END: "after_due_date", Course.Feedback.ON_RELEASE: "after_published"}
-COLUMNS = ("student", "name", "lab", "step", "met_at", "prediction", "truth", "hints", "score", "journal")
+COLUMNS = ("student", "name", "lab", "step", "met_at", "prediction", "truth", "hints", "score", "journal", "note")
 _NOT_IN_NAMES = re.compile(r"[^\w-]+")
 
 
@@ -46,6 +46,7 @@ def grades_csv(students: Iterable[StudentResult], link: Link) -> str:
                 *_of_step(step),
                 str(result.score) if result.begun else "",
                 link(result.slug) if result.slug else "",
+                student.note,
             )
             for student in students
             for result in student.labs
@@ -61,6 +62,7 @@ def gradebook_csv(course: Course, students: list[StudentResult]) -> str:
         "name",
         *(f"{lab.number} {lab.title} ({MOST_SCORE})" for lab in labs),
         f"total ({MOST_SCORE * len(labs)})",
+        "note",
     )
     return _csv(
         head,
@@ -70,6 +72,7 @@ def gradebook_csv(course: Course, students: list[StudentResult]) -> str:
                 student.name,
                 *(str(result.score) if result.begun else "" for result in student.labs),
                 str(student.score) if student.begun else "",
+                student.note,
             )
             for student in students
         ),
@@ -85,6 +88,7 @@ def grades_json(course: Course, students: Iterable[StudentResult], link: Link) -
                 "student": student.pseudonym,
                 "name": student.name,
                 "score": student.score,
+                "note": student.note,
                 "labs": [_lab(result, link) for result in student.labs],
             }
             for student in students

@@ -78,12 +78,13 @@ class LabResult(NamedTuple):
 class StudentResult(NamedTuple):
     """The results of a student.
 
-    `name`: from the teacher's roster, or blank.  `labs`: all of the course, in its order.
+    `name`: from the teacher's roster.  `note`: the teacher's.  Both may be blank.  `labs`: all of the course, in order.
     """
 
     number: int
     pseudonym: str
     name: str
+    note: str
     labs: tuple[LabResult, ...]
 
     @property
@@ -111,6 +112,7 @@ def results_of(course: Course, enrolment: Enrolment | None = None) -> list[Stude
             enrolment.pk,
             enrolment.pseudonym,
             enrolment.name,
+            enrolment.note,
             tuple(_result(LABS[slug], work.get((enrolment.pk, slug))) for slug in course.labs if slug in LABS),
         )
         for enrolment in places

@@ -81,6 +81,7 @@ WORDS: CountedTexts = {
     "grid.step": _("lab {lab}, step {step} of {steps}"),
     "grid.strips": _("{n} queues, {lag} messages behind"),
     "grid.lower": _("Lower"),
+    "grid.note_saved": _("Note saved."),
     "grid.hand": _("{name} asks"),
     **{f"grid.did.{kind}": word for kind, word in DONE.items()},
     "grid.phase.predict": _("Reads the question."),

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+NOTE_CHARS = 280  # about two sentences
 DIGEST_LENGTH = 64  # SHA-256 in hex
 CODE_LENGTH = 6
 MOST_STUDENTS = 120
@@ -49,6 +50,7 @@ class Enrolment(models.Model):
     moved_min = models.PositiveIntegerField(default=0)  # outages in extra time, after the date of the course
     asks_since = models.DateTimeField(null=True, blank=True)  # a hand is up
     question = models.CharField(max_length=140, blank=True)
+    note = models.CharField(max_length=NOTE_CHARS, blank=True, default="")  # the teacher's, for teachers
     seen_at = models.DateTimeField(null=True, blank=True)  # the student's page was there; to ten seconds
     joined_at = models.DateTimeField(auto_now_add=True)
     removed_at = models.DateTimeField(null=True, blank=True)

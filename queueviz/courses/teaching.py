@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from queueviz.access.visitor import Visitor
 from queueviz.courses.joining import new_code
-from queueviz.courses.models import MOST_STUDENTS, TIME_FACTORS, Course, Enrolment
+from queueviz.courses.models import MOST_STUDENTS, NOTE_CHARS, TIME_FACTORS, Course, Enrolment
 from queueviz.live.hubs import rights_changed
 from queueviz.models import Grant
 from queueviz.slugs import new_slug
@@ -95,6 +95,17 @@ def give_time(enrolment: Enrolment, factor: float) -> None:
         )
     enrolment.time_factor = factor
     enrolment.save(update_fields=["time_factor"])
+
+
+def write_note(enrolment: Enrolment, text: str) -> None:
+    """Set the teacher's note on the student; an empty text removes it.  Raises ActionRefused (422) for a long one."""
+    note = " ".join(text.split())
+    if len(note) > NOTE_CHARS:
+        raise ActionRefused(
+            422, "A note has at most {most} characters.", "Shorten the note.", field="note", most=NOTE_CHARS
+        )
+    enrolment.note = note
+    enrolment.save(update_fields=["note"])
 
 
 def name_students(course: Course, table: str) -> int:

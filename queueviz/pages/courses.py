@@ -100,7 +100,7 @@ def lobby(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def student(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Change a student: `do` is `remove`, `lower` the hand, or `time` with a factor."""
+    """Change a student: `do` is `remove`, `lower` the hand, `note`, or `time` with a factor."""
     visit = visit_course(visitor.of_request(request), slug, "grade")
     enrolment = get_object_or_404(Enrolment, course=visit.course, pk=number, removed_at__isnull=True)
     if request.POST.get("do") == "remove":
@@ -108,6 +108,11 @@ def student(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     elif request.POST.get("do") == "lower":
         presence.lower(enrolment)
         return HttpResponse(status=204)
+    elif request.POST.get("do") == "note":
+        teaching.write_note(enrolment, request.POST.get("note", ""))
+        if getattr(request, "htmx", False):
+            return HttpResponse(status=204)
+        return redirect(f"{reverse('course-results', args=[slug])}?student={number}#steps")
     else:
         teaching.give_time(enrolment, _number(request.POST.get("time_factor", "")))
     return redirect("course", slug)

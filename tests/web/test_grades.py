@@ -90,6 +90,7 @@ def test_the_table_has_a_row_for_each_step_of_each_lab_of_each_student(course: C
         "hints",
         "score",
         "journal",
+        "note",
     ]
     assert [(row["lab"], row["step"]) for row in rows] == [
         ("pinned-offset", "1"),
@@ -108,6 +109,7 @@ def test_the_table_has_a_row_for_each_step_of_each_lab_of_each_student(course: C
         "hints": "1",
         "score": "50",
         "journal": f"http://testserver/s/{work.sandbox.slug}/journal/",
+        "note": "",
     }
     assert (rows[0]["score"], rows[0]["met_at"], rows[0]["journal"]) == ("", "", "")
     [whole] = table(teacher, course, "gradebook.csv")
@@ -117,6 +119,7 @@ def test_the_table_has_a_row_for_each_step_of_each_lab_of_each_student(course: C
         "2 One slow message blocks the offset (100)": "",
         "4 More members than queues (100)": "50",
         "total (200)": "50",
+        "note": "",
     }
 
 

@@ -10,6 +10,7 @@ import { Live } from "./live.js";
 import { Pill } from "./pill.js";
 import { show } from "./shell.js";
 import { StudentBoard } from "./student_board.js";
+import { StudentNote } from "./student_note.js";
 import { setUpTheme } from "./theme.js";
 import { t } from "./words.js";
 
@@ -21,7 +22,7 @@ let rows = {}, known = false, shown = null, opened = null, spoke_ms = -Infinity;
 const tiles = new Tiles($("#tiles"), open, named);
 const counts = new Map();
 const hands = new Map();
-const board = new StudentBoard();
+const board = new StudentBoard(), note = new StudentNote();
 const broadcast = new Broadcast({ rows: () => rows, shown: () => shown, opened: () => opened, refused: (why) => (tiles.refused = why), say });
 
 new Pill(live, painter);
@@ -132,6 +133,7 @@ function close() {
   opened = null;
   attr(tile ?? $("#tiles"), "aria-current", null);
   board.close();
+  note.close();
   hide($("#student"), true);
   tile?.focus();
 }
@@ -146,6 +148,7 @@ function student(now_ms) {
   attr($("#take"), "aria-pressed", String(Boolean(row.acts)));
   text($("#take"), t(row.acts ? "grid.did.give_back" : "grid.did.take_over"));
   board.follow(row);
+  note.follow(opened, row);
   attr($("#student-open"), "href", row.root);
 }
 
