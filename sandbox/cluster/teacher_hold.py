@@ -109,5 +109,5 @@ class TeacherHold:
             raise ActionRefused(409, "Your teacher controls this sandbox.", "Wait until control is returned.")
         if self.is_frozen and action in OF_TIME:
             raise ActionRefused(
-                409, "Your teacher stopped time for all students.", "Time resumes for all of you together."
+                409, "Your teacher stopped time.", "Time resumes when your teacher continues."
             )
