@@ -25,6 +25,7 @@ class Course(models.Model):
     code = models.CharField(max_length=CODE_LENGTH, unique=True, null=True, blank=True)
     most_students = models.PositiveSmallIntegerField(default=60)
     labs = models.JSONField(default=list)  # slugs, in their order
+    same_numbers = models.BooleanField(default=False)  # of all students in a lab that is begun from now on
     open_until = models.JSONField(default=dict, blank=True)  # lab → step; of those that are not in it all are open
     due_at = models.DateTimeField(null=True, blank=True)
     moved_min = models.PositiveIntegerField(default=0)  # in `due_at`: what outages added to the teacher's date

@@ -22,7 +22,7 @@ NAME_CHARS = 80
 TRIES = 5
 
 
-def create(visitor: Visitor, title: str, labs: list[str]) -> Course:
+def create(visitor: Visitor, title: str, labs: list[str], *, same_numbers: bool = False) -> Course:
     """Create a course with these labs.
 
     Raises ActionRefused: 403 without an account, 422 without labs, 429 too many courses, 503 no code is free.
@@ -34,7 +34,12 @@ def create(visitor: Visitor, title: str, labs: list[str]) -> Course:
     for _ in range(TRIES):
         try:
             return Course.objects.create(
-                slug=new_slug(), title=_title(title), teacher=visitor.user, labs=_labs(labs), code=new_code()
+                slug=new_slug(),
+                title=_title(title),
+                teacher=visitor.user,
+                labs=_labs(labs),
+                code=new_code(),
+                same_numbers=same_numbers,
             )
         except IntegrityError:  # another one has just drawn this code
             continue
@@ -42,7 +47,14 @@ def create(visitor: Visitor, title: str, labs: list[str]) -> Course:
 
 
 def change(
-    course: Course, *, title: str, labs: list[str], most_students: int, due_at: datetime | None, feedback: str
+    course: Course,
+    *,
+    title: str,
+    labs: list[str],
+    most_students: int,
+    due_at: datetime | None,
+    feedback: str,
+    same_numbers: bool,
 ) -> None:
     """Change the settings of a course.  Raises ActionRefused (422) for an invalid value."""
     if not 1 <= most_students <= MOST_STUDENTS:
@@ -61,7 +73,7 @@ def change(
     if due_at != course.due_at:
         course.due_at, course.moved_min = due_at, 0
         course.enrolments.update(moved_min=0)
-    course.feedback = feedback
+    course.feedback, course.same_numbers = feedback, same_numbers
     course.save()
 
 

@@ -36,7 +36,9 @@ def new(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         pack = pack_of(request.POST.get("pack", ""))
         labs = request.POST.getlist("labs") if pack is None else [lab.slug for lab in pack.labs]
-        course = teaching.create(requester, request.POST.get("title", ""), labs)
+        course = teaching.create(
+            requester, request.POST.get("title", ""), labs, same_numbers="same_numbers" in request.POST
+        )
         return redirect("course-live", course.slug)
     if not requester.is_signed_in:
         return redirect(f"{reverse('login')}?next={request.path}")
@@ -86,6 +88,7 @@ def change(request: HttpRequest, slug: str) -> HttpResponse:
         most_students=_whole(form.get("most_students", "")),
         due_at=_kept(form.get("due_at", "")),
         feedback=form.get("feedback", ""),
+        same_numbers="same_numbers" in form,
     )
     return redirect("course", slug)
 
@@ -185,22 +188,29 @@ def _taught(visit: CourseVisit) -> dict[str, object]:
 def _studied(request: HttpRequest, requester: visitor.Visitor, visit: CourseVisit) -> dict[str, object]:
     assert visit.enrolment is not None
     course, secret = visit.course, joining.secret_of(requester, visit.course)
+    released = releases.is_released(course)
+    [results] = grades.results_of(course, visit.enrolment) if released else [None]
+    counts = {} if results is None else {result.lab.slug: result.predictions for result in results.labs}
     begun = list(visit.enrolment.submissions.select_related("sandbox"))
     labs = [
-        {"lab": LABS[slug], "title": gettext(LABS[slug].title), "goal": gettext(LABS[slug].goal), "mine": mine}
+        {
+            "lab": LABS[slug],
+            "title": gettext(LABS[slug].title),
+            "goal": gettext(LABS[slug].goal),
+            "mine": mine,
+            "counts": counts.get(slug),
+        }
         for slug, mine in zip(course.labs, _in_order(course, begun), strict=True)
         if slug in LABS
     ]
     link = None if secret is None else request.build_absolute_uri(reverse("seat", args=[secret]))
-    released = releases.is_released(course)
-    [mine] = grades.results_of(course, visit.enrolment) if released else [None]
     return {
         "course": course,
         "enrolment": visit.enrolment,
         "labs": labs,
         "link": link,
         "released": released,
-        "results": mine,
+        "results": results,
         "lms": scores.statuses(visit.enrolment),
         "due_at": deadlines.due_of(visit.enrolment),
         **notices(course, visit.enrolment),

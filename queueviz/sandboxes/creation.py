@@ -67,10 +67,11 @@ def create_granted(
     grants: Callable[[Sandbox], list[Grant]],
     *,
     changes: dict[str, object] | None = None,
+    seed: str | None = None,
 ) -> Sandbox:
     """Create a sandbox of a course, without an owner: `grants` returns its rights.  Raises as `create`.
 
-    The creation counts for the course, not for the visitor.
+    The creation counts for the course, not for the visitor.  `seed`: None: drawn.
     """
 
     def give() -> None:
@@ -81,7 +82,7 @@ def create_granted(
         visitor,
         sandbox,
         lambda slug: engine.port().create(
-            slug, sandbox.template, preset=sandbox.preset, history=False, changes=changes
+            slug, sandbox.template, preset=sandbox.preset, seed=seed, history=False, changes=changes
         ),
         give,
         counted,
