@@ -32,6 +32,7 @@ def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
         if submission.sandbox is None:
             deadlines.demand(enrolment)  # the row that was just made is not kept then
     if submission.sandbox is not None:
+        engine.answer(engine.port().wake(submission.sandbox.slug), engine.OPENING_PATIENCE_S)  # after a restart, too
         _start(visitor, submission.sandbox, lab)
         return submission
     sandbox = creation.create_granted(

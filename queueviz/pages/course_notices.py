@@ -4,6 +4,8 @@ import math
 from datetime import datetime
 from typing import NamedTuple
 
+from django.utils.translation import gettext
+
 from queueviz.courses import deadlines, retention
 from queueviz.courses.models import Course, Enrolment
 
@@ -26,4 +28,6 @@ def notices(course: Course, enrolment: Enrolment | None = None) -> dict[str, obj
 
 
 def _shown(minutes: int) -> str:
-    return f"{minutes} min" if minutes < 120 else f"{math.ceil(minutes / 60)} h"
+    if minutes < 120:
+        return gettext("{n} min").format(n=minutes)
+    return gettext("{n} h").format(n=math.ceil(minutes / 60))

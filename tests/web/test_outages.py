@@ -12,7 +12,7 @@ from queueviz.live import hubs
 from queueviz.models import Course, Enrolment, Heartbeat
 from queueviz.operations import upkeep
 from sandbox.kernel.errors import EngineBusy
-from tests.web.courses import LAB, course_of, joined
+from tests.web.courses import LAB, begun, course_of, joined
 from tests.web.fake_port import FakePort
 
 pytestmark = pytest.mark.django_db
@@ -192,3 +192,11 @@ def test_an_engine_that_does_not_answer_is_an_outage(
     assert Heartbeat.objects.get().alive_at == first.alive_at
     upkeep.beat()
     assert Heartbeat.objects.get().alive_at > first.alive_at
+
+
+def test_after_a_restart_a_student_goes_on_from_the_page_of_the_course(course: Course, port: FakePort) -> None:
+    student = joined(course)
+    sandbox = begun(course, student)
+    port.sandboxes[sandbox.slug] = "asleep"
+    assert begun(course, student) == sandbox
+    assert port.sandboxes[sandbox.slug] == "live"
