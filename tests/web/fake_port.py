@@ -149,8 +149,7 @@ class FakePort:
     ) -> "Future[Any]":
         def work() -> dict[str, Any]:
             template_of(template)
-            self.with_history[slug] = history
-            self.seeds[slug] = seed
+            self.with_history[slug], self.seeds[slug] = history, seed
             self.sandboxes[slug] = "live"
             return {"slug": slug}
 
