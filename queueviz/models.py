@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from queueviz.clusters import cluster_fields as fields
 from queueviz.courses.grade_models import Grade, Regrade
-from queueviz.courses.models import Course, Enrolment, Submission
+from queueviz.courses.models import Course, Enrolment, Heartbeat, Submission
 from queueviz.courses.polls import Poll, Vote
 from queueviz.lti.models import LtiContext, LtiInvitation, LtiKey, LtiLaunch, LtiPlatform, LtiScore, LtiSeat
 from queueviz.slugs import attached_slug, root_of
@@ -25,6 +25,7 @@ __all__ = [
     "Enrolment",
     "Grade",
     "Grant",
+    "Heartbeat",
     "LtiContext",
     "LtiInvitation",
     "LtiKey",

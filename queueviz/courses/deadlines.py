@@ -1,10 +1,12 @@
 """Deadlines of student work: the course's date, or a later one for a student with more time.
 
 The factor multiplies the time from the student's joining to the date.  So it works for an hour's class as for a
-week's work.  An answer received in time keeps its receipt, however late the client repeats its request.
+week's work.  What outages added (`outages`) is not multiplied.
+
+An answer received in time keeps its receipt, however late the client repeats its request.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.utils import timezone
 
@@ -23,7 +25,9 @@ def due_of(enrolment: Enrolment) -> datetime | None:
     due_at = enrolment.course.due_at
     if due_at is None or due_at <= enrolment.joined_at:
         return due_at
-    return enrolment.joined_at + (due_at - enrolment.joined_at) * enrolment.time_factor
+    moved = timedelta(minutes=enrolment.course.moved_min)
+    own = enrolment.joined_at + (due_at - moved - enrolment.joined_at) * enrolment.time_factor + moved
+    return max(due_at, own + timedelta(minutes=enrolment.moved_min))
 
 
 def is_over(enrolment: Enrolment) -> bool:

@@ -28,6 +28,8 @@ EXPORTS = Rate(1 / 20, 4, what="exports")
 FINISHED = b'"type":"LabFinished"'
 SCORES = {"queueviz.submission": ("score",), "queueviz.grade": ("score",), "queueviz.ltiscore": ("sent_score",)}
 
+NOTES = {"queueviz.enrolment": ("note",)}  # the teacher's, for teachers
+
 WITHHELD = """
 Scores are null: the teacher has not released them yet.  A later export has them.
 """
@@ -42,10 +44,10 @@ which only digests are stored.
 {withheld}"""
 
 
-def files_of(enrolment: Enrolment, *, scores: bool) -> Iterator[tuple[str, bytes | Path]]:
+def files_of(enrolment: Enrolment, *, scores: bool, notes: bool) -> Iterator[tuple[str, bytes | Path]]:
     """Yield the name of each file in the export, with its content or its path.
 
-    `scores`: False replaces scores by null, if they are withheld.
+    `scores`: False replaces scores by null, if they are withheld.  `notes`: False leaves the teacher's note out.
     """
     owned = student_records.of(enrolment)
     yield (
@@ -54,7 +56,7 @@ def files_of(enrolment: Enrolment, *, scores: bool) -> Iterator[tuple[str, bytes
             pseudonym=enrolment.pseudonym, title=enrolment.course.title, withheld="" if scores else WITHHELD
         ).encode(),
     )
-    yield "student.json", _plain(_rows_of(owned, scores=scores))
+    yield "student.json", _plain(_rows_of(owned, scores=scores, notes=notes))
     for sandbox in owned.sandboxes:
         journal = _journal_of(sandbox)
         for path in segments(journal):
@@ -65,7 +67,7 @@ def files_of(enrolment: Enrolment, *, scores: bool) -> Iterator[tuple[str, bytes
 def write(enrolment: Enrolment, directory: Path) -> int:
     """Write the files of the export into a new directory; return their number.  Raises OSError."""
     count = 0
-    for name, content in files_of(enrolment, scores=True):
+    for name, content in files_of(enrolment, scores=True, notes=True):
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content if isinstance(content, bytes) else content.read_bytes())
@@ -73,11 +75,11 @@ def write(enrolment: Enrolment, directory: Path) -> int:
     return count
 
 
-def packed(enrolment: Enrolment, *, scores: bool) -> bytes:
+def packed(enrolment: Enrolment, *, scores: bool, notes: bool) -> bytes:
     """Return the export as one ZIP file.  Raises ActionRefused (409) if it is too large for a download."""
     into, left = io.BytesIO(), MOST_BYTES
     with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as pack:
-        for name, content in files_of(enrolment, scores=scores):
+        for name, content in files_of(enrolment, scores=scores, notes=notes):
             data = content if isinstance(content, bytes) else content.read_bytes()
             left -= len(data)
             if left < 0:
@@ -91,13 +93,15 @@ def packed(enrolment: Enrolment, *, scores: bool) -> bytes:
     return into.getvalue()
 
 
-def _rows_of(owned: student_records.Belongings, *, scores: bool) -> dict[str, object]:
+def _rows_of(owned: student_records.Belongings, *, scores: bool, notes: bool) -> dict[str, object]:
     course = owned.enrolment.course
     tables: dict[str, list[dict[str, object]]] = {}
     for row in owned.rows():
         [plain] = serializers.serialize("python", [row])
         hidden = {} if scores else dict.fromkeys(SCORES.get(plain["model"], ()))
-        tables.setdefault(plain["model"], []).append({"pk": plain["pk"], **plain["fields"], **hidden})
+        left_out = () if notes else NOTES.get(plain["model"], ())
+        fields = {name: value for name, value in plain["fields"].items() if name not in left_out}
+        tables.setdefault(plain["model"], []).append({"pk": plain["pk"], **fields, **hidden})
     seats = [{"expires": row.expire_date} for row, _ in student_records.sessions_of([owned.enrolment])]
     return {
         "course": {"slug": course.slug, "title": course.title, "labs": course.labs, "due_at": course.due_at},

@@ -1,13 +1,14 @@
 """Results of a course as files for other systems.
 
     grades.csv      a row a student, lab and step: student, name, lab, step, met at, prediction, truth, hints, score,
-                    journal; the score is the lab's, of 100, the same in all of its rows
-    gradebook.csv   a row a student and a column a lab, as learning management systems import it
+                    journal, note; score and note are the same in all rows of a lab and of a student
+    gradebook.csv   a row a student, and for each lab score and right predictions, as learning management systems
+                    import it
     grades.json     the same as grades.csv, nested
     gradescope.zip  <student>/results.json: Gradescope's autograder format, a test a lab
     exercism.zip    <student>/<lab>/results.json: Exercism's test runner interface, version 3, a test a step
 
-Names of people are in the first three alone.  Times are the sandbox's, in UTC.
+Names of people and the teacher's notes are in the first three alone.  Times are the sandbox's, in UTC.
 """
 
 import csv
@@ -23,13 +24,15 @@ from queueviz.courses.grades import MOST_SCORE, LabResult, Step, StepResult, Stu
 from queueviz.courses.models import Course
 from queueviz.courses.releases import is_released
 from sandbox.kernel.calendar_text import FIRST_MS, LAST_MS
+from sandbox.labs.attempt import FOR_PREDICTIONS, FOR_STEPS
 
 Link = Callable[[str], str]
 
 EXERCISM_VERSION = 3
 OUTPUT_CHARS = 500  # Exercism takes no more
 VISIBLE, LATER = "visible", {Course.Feedback.AT_END: "after_due_date", Course.Feedback.ON_RELEASE: "after_published"}
-COLUMNS = ("student", "name", "lab", "step", "met_at", "prediction", "truth", "hints", "score", "journal")
+COLUMNS = ("student", "name", "lab", "step", "met_at", "prediction", "truth", "hints", "score", "journal", "note")
+COUNTS = f"{FOR_STEPS} steps, {FOR_PREDICTIONS} predictions given"  # a course gives no exams
 _NOT_IN_NAMES = re.compile(r"[^\w-]+")
 
 
@@ -46,6 +49,7 @@ def grades_csv(students: Iterable[StudentResult], link: Link) -> str:
                 *_of_step(step),
                 str(result.score) if result.begun else "",
                 link(result.slug) if result.slug else "",
+                student.note,
             )
             for student in students
             for result in student.labs
@@ -59,8 +63,13 @@ def gradebook_csv(course: Course, students: list[StudentResult]) -> str:
     head = (
         "student",
         "name",
-        *(f"{lab.number} {lab.title} ({MOST_SCORE})" for lab in labs),
+        *(
+            name
+            for lab in labs
+            for name in (f"{lab.number} {lab.title} ({MOST_SCORE}: {COUNTS})", f"{lab.number} predictions right")
+        ),
         f"total ({MOST_SCORE * len(labs)})",
+        "note",
     )
     return _csv(
         head,
@@ -68,8 +77,9 @@ def gradebook_csv(course: Course, students: list[StudentResult]) -> str:
             (
                 student.pseudonym,
                 student.name,
-                *(str(result.score) if result.begun else "" for result in student.labs),
+                *(value for result in student.labs for value in _of_lab(result)),
                 str(student.score) if student.begun else "",
+                student.note,
             )
             for student in students
         ),
@@ -85,6 +95,7 @@ def grades_json(course: Course, students: Iterable[StudentResult], link: Link) -
                 "student": student.pseudonym,
                 "name": student.name,
                 "score": student.score,
+                "note": student.note,
                 "labs": [_lab(result, link) for result in student.labs],
             }
             for student in students
@@ -196,6 +207,13 @@ def _step(step: StepResult) -> dict[str, object]:
         "accurate": None if met is None else met["accurate"],
         "hints": 0 if met is None else met["hints"],
     }
+
+
+def _of_lab(result: LabResult) -> tuple[str, str]:
+    """Return the cells of a lab in `gradebook.csv`: score, predictions right."""
+    if not result.begun:
+        return "", ""
+    return str(result.score), f"{result.predictions.right} of {result.predictions.asked}"
 
 
 def _of_step(step: StepResult) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 A grade is stored while a student works, from the engine's lab row.  A published regrade (`regrading`) replaces it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import NamedTuple, TypedDict
 
@@ -14,7 +14,7 @@ from queueviz.courses.grade_models import Grade
 from queueviz.courses.models import Course, Enrolment, Submission
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.lab import Lab
-from sandbox.queries.rows.labs import LabRow
+from sandbox.queries.rows.labs import LabRow, MetRow
 
 MOST_RECEIPTS = 1_000  # of one submission; later ones are not kept
 MOST_SCORE = 100
@@ -49,6 +49,18 @@ class StepResult(NamedTuple):
     met: Step | None
 
 
+class Predictions(NamedTuple):
+    """The numbers of right and of requested predictions of a lab."""
+
+    right: int
+    asked: int
+
+    @classmethod
+    def of(cls, lab: Lab, met: Iterable[Step | MetRow | None]) -> "Predictions":
+        asked = sum(step.predict is not None for step in lab.steps)
+        return cls(sum(bool(step["accurate"]) for step in met if step is not None), asked)
+
+
 class LabResult(NamedTuple):
     """The result of a student in a lab.
 
@@ -71,6 +83,10 @@ class LabResult(NamedTuple):
         return sum(step.met is not None for step in self.steps)
 
     @property
+    def predictions(self) -> Predictions:
+        return Predictions.of(self.lab, (step.met for step in self.steps))
+
+    @property
     def hints(self) -> int:
         return sum(step.met["hints"] for step in self.steps if step.met is not None)
 
@@ -78,12 +94,13 @@ class LabResult(NamedTuple):
 class StudentResult(NamedTuple):
     """The results of a student.
 
-    `name`: from the teacher's roster, or blank.  `labs`: all of the course, in its order.
+    `name`: from the teacher's roster.  `note`: the teacher's.  Both may be blank.  `labs`: all of the course, in order.
     """
 
     number: int
     pseudonym: str
     name: str
+    note: str
     labs: tuple[LabResult, ...]
 
     @property
@@ -111,6 +128,7 @@ def results_of(course: Course, enrolment: Enrolment | None = None) -> list[Stude
             enrolment.pk,
             enrolment.pseudonym,
             enrolment.name,
+            enrolment.note,
             tuple(_result(LABS[slug], work.get((enrolment.pk, slug))) for slug in course.labs if slug in LABS),
         )
         for enrolment in places

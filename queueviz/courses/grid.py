@@ -33,6 +33,7 @@ class Student(NamedTuple):
     question: str
     seen_at: datetime | None
     joined_at: datetime
+    note: str = ""
 
 
 class GridRow(TypedDict):
@@ -53,6 +54,7 @@ class GridRow(TypedDict):
     phase: str | None
     sealed: bool
     question: str
+    note: str
     strips: list[str]
     shown: bool
     group: str | None
@@ -87,6 +89,7 @@ def students_of(course: Course) -> list[Student]:
                 row.question,
                 row.seen_at,
                 row.joined_at,
+                row.note,
             )
         )
     return students
@@ -144,6 +147,7 @@ class Grid:
             "phase": tile["phase"] if tile else None,
             "sealed": bool(tile and shown and tile["sealed"]),
             "question": student.question if state == "asking" else "",
+            "note": student.note,
             "strips": tile["strips"] if tile else [],
             "shown": shown,
             "group": tile["group"] if tile else None,

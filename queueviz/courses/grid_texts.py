@@ -53,6 +53,7 @@ EFFECTS: Texts = {
 
 HELD: Texts = {
     "hold.frozen": _("Your teacher stopped time for all students. Time resumes for all of you together."),
+    "hold.frozen_here": _("Your teacher stopped time in your sandbox. Time resumes when your teacher continues."),
     "hold.acts": _("Your teacher controls this sandbox. You can read and answer."),
     "hold.coming": _("From your teacher in {s} s: {what}"),
     **{f"hold.{kind}": word for kind, word in DONE.items()},
@@ -81,6 +82,7 @@ WORDS: CountedTexts = {
     "grid.step": _("lab {lab}, step {step} of {steps}"),
     "grid.strips": _("{n} queues, {lag} messages behind"),
     "grid.lower": _("Lower"),
+    "grid.note_saved": _("Note saved."),
     "grid.hand": _("{name} asks"),
     **{f"grid.did.{kind}": word for kind, word in DONE.items()},
     "grid.phase.predict": _("Reads the question."),
@@ -91,6 +93,12 @@ WORDS: CountedTexts = {
     "grid.joined": _("Joined, reads the course page."),
     "grid.reaches": Counted(lambda n: ngettext("Reaches {n} sandbox.", "Reaches {n} sandboxes.", n)),
     "grid.reaches_none": _("No sandbox is awake"),
+    "grid.selected": Counted(lambda n: ngettext("{n} student selected", "{n} students selected", n)),
+    "grid.is_selected": _("selected"),
+    "grid.unselected": _("No student is selected."),
+    "grid.select": _("Select {name}"),
+    "grid.freeze": _("Freeze {n}"),
+    "grid.heal": _("Heal {n}"),
     "grid.asleep": Counted(lambda n: ngettext("{n} is asleep and skipped.", "{n} are asleep and skipped.", n)),
     "grid.sealed": Counted(
         lambda n: ngettext(

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+NOTE_CHARS = 280  # about two sentences
 DIGEST_LENGTH = 64  # SHA-256 in hex
 CODE_LENGTH = 6
 MOST_STUDENTS = 120
@@ -24,8 +25,10 @@ class Course(models.Model):
     code = models.CharField(max_length=CODE_LENGTH, unique=True, null=True, blank=True)
     most_students = models.PositiveSmallIntegerField(default=60)
     labs = models.JSONField(default=list)  # slugs, in their order
+    same_numbers = models.BooleanField(default=False)  # of all students in a lab that is begun from now on
     open_until = models.JSONField(default=dict, blank=True)  # lab → step; of those that are not in it all are open
     due_at = models.DateTimeField(null=True, blank=True)
+    moved_min = models.PositiveIntegerField(default=0)  # in `due_at`: what outages added to the teacher's date
     feedback = models.CharField(max_length=12, choices=Feedback, default=Feedback.AT_ONCE)
     released_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -45,8 +48,10 @@ class Enrolment(models.Model):
     name = models.CharField(max_length=80, blank=True)
     digest = models.CharField(max_length=DIGEST_LENGTH, unique=True)
     time_factor = models.FloatField(default=1.0)
+    moved_min = models.PositiveIntegerField(default=0)  # outages in extra time, after the date of the course
     asks_since = models.DateTimeField(null=True, blank=True)  # a hand is up
     question = models.CharField(max_length=140, blank=True)
+    note = models.CharField(max_length=NOTE_CHARS, blank=True, default="")  # the teacher's, for teachers
     seen_at = models.DateTimeField(null=True, blank=True)  # the student's page was there; to ten seconds
     joined_at = models.DateTimeField(auto_now_add=True)
     removed_at = models.DateTimeField(null=True, blank=True)
@@ -78,3 +83,12 @@ class Submission(models.Model):
 
     def __str__(self) -> str:
         return f"{self.lab} of {self.enrolment_id}"
+
+
+class Heartbeat(models.Model):
+    """The last time at which a server of this database was alive: one row (`outages`)."""
+
+    alive_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"alive at {self.alive_at:%Y-%m-%d %H:%M:%S}"

@@ -1,7 +1,7 @@
 """Retention of courses: a course is kept until 90 days after its end, with its students and all their work."""
 
 import logging
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
@@ -14,7 +14,8 @@ from sandbox.kernel.errors import ActionRefused, SandboxError
 
 log = logging.getLogger(__name__)
 
-SWEPT_STUDENTS = 2  # at once: a visitor is waiting for a new sandbox
+SWEPT_STUDENTS = 20  # at once: each deletion takes the engine's time
+ANNOUNCED = timedelta(days=30)  # before the deletion, on the page of the course
 
 
 def ended_at(course: Course) -> datetime:
@@ -53,18 +54,32 @@ def over(now: datetime | None = None) -> QuerySet[Course]:
     return Course.objects.filter(Q(due_at__lt=since) | idle).order_by("created_at")
 
 
-def sweep() -> None:
-    """Delete a few students of one course past its retention, and the course itself after its last student.
+def announced(course: Course, now: datetime | None = None) -> datetime | None:
+    """Return when the course is deleted, if that is soon; else None."""
+    until = kept_until(course)
+    return until if until - (now or timezone.now()) <= ANNOUNCED else None
 
-    A deletion that fails is tried again with the next call.
+
+def sweep() -> None:
+    """Delete the courses past their retention, a few students at a time.  The timer of the server calls this.
+
+    A deletion that fails is tried again with the next call, and does not keep the other courses.
     """
-    course = over().first()
-    if course is None:
-        return
-    try:
-        for enrolment in course.enrolments.select_related("course").order_by("pk")[:SWEPT_STUDENTS]:
-            deletion.forget(Visitor(), enrolment)
-        if not course.enrolments.exists():
-            deletion.forget_course(Visitor(), course)
-    except SandboxError as error:
-        log.warning("a course that is over could not be deleted: %s", error)
+    left = SWEPT_STUDENTS
+    for course in over():
+        try:
+            left -= _sweep(course, left)
+        except SandboxError as error:
+            log.warning("a course that is over could not be deleted: %s", error)
+        if left <= 0:
+            return
+
+
+def _sweep(course: Course, most: int) -> int:
+    """Delete up to `most` students, and after the last one the course; return the number of deleted students."""
+    students = list(course.enrolments.select_related("course").order_by("pk")[:most])
+    for enrolment in students:
+        deletion.forget(Visitor(), enrolment)
+    if not course.enrolments.exists():
+        deletion.forget_course(Visitor(), course)
+    return len(students)

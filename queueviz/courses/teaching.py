@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from queueviz.access.visitor import Visitor
 from queueviz.courses.joining import new_code
-from queueviz.courses.models import MOST_STUDENTS, TIME_FACTORS, Course, Enrolment
+from queueviz.courses.models import MOST_STUDENTS, NOTE_CHARS, TIME_FACTORS, Course, Enrolment
 from queueviz.live.hubs import rights_changed
 from queueviz.models import Grant
 from queueviz.slugs import new_slug
@@ -22,7 +22,7 @@ NAME_CHARS = 80
 TRIES = 5
 
 
-def create(visitor: Visitor, title: str, labs: list[str]) -> Course:
+def create(visitor: Visitor, title: str, labs: list[str], *, same_numbers: bool = False) -> Course:
     """Create a course with these labs.
 
     Raises ActionRefused: 403 without an account, 422 without labs, 429 too many courses, 503 no code is free.
@@ -34,7 +34,12 @@ def create(visitor: Visitor, title: str, labs: list[str]) -> Course:
     for _ in range(TRIES):
         try:
             return Course.objects.create(
-                slug=new_slug(), title=_title(title), teacher=visitor.user, labs=_labs(labs), code=new_code()
+                slug=new_slug(),
+                title=_title(title),
+                teacher=visitor.user,
+                labs=_labs(labs),
+                code=new_code(),
+                same_numbers=same_numbers,
             )
         except IntegrityError:  # another one has just drawn this code
             continue
@@ -42,7 +47,14 @@ def create(visitor: Visitor, title: str, labs: list[str]) -> Course:
 
 
 def change(
-    course: Course, *, title: str, labs: list[str], most_students: int, due_at: datetime | None, feedback: str
+    course: Course,
+    *,
+    title: str,
+    labs: list[str],
+    most_students: int,
+    due_at: datetime | None,
+    feedback: str,
+    same_numbers: bool,
 ) -> None:
     """Change the settings of a course.  Raises ActionRefused (422) for an invalid value."""
     if not 1 <= most_students <= MOST_STUDENTS:
@@ -58,7 +70,10 @@ def change(
             feedback=feedback,
         )
     course.title, course.labs, course.most_students = _title(title), _labs(labs), most_students
-    course.due_at, course.feedback = due_at, feedback
+    if due_at != course.due_at:
+        course.due_at, course.moved_min = due_at, 0
+        course.enrolments.update(moved_min=0)
+    course.feedback, course.same_numbers = feedback, same_numbers
     course.save()
 
 
@@ -92,6 +107,17 @@ def give_time(enrolment: Enrolment, factor: float) -> None:
         )
     enrolment.time_factor = factor
     enrolment.save(update_fields=["time_factor"])
+
+
+def write_note(enrolment: Enrolment, text: str) -> None:
+    """Set the teacher's note on the student; an empty text removes it.  Raises ActionRefused (422) for a long one."""
+    note = " ".join(text.split())
+    if len(note) > NOTE_CHARS:
+        raise ActionRefused(
+            422, "A note has at most {most} characters.", "Shorten the note.", field="note", most=NOTE_CHARS
+        )
+    enrolment.note = note
+    enrolment.save(update_fields=["note"])
 
 
 def name_students(course: Course, table: str) -> int:

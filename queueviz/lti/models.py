@@ -15,10 +15,14 @@ NAME_CHARS = 80
 
 
 class LtiKey(models.Model):
-    """A private key of this server, sealed with its secret.  The newest signs, all public keys are published."""
+    """A private key of this server, sealed with its secret.  The newest signs, all public keys are published.
+
+    `ends_at`: until when it is published; None: it is not replaced yet.
+    """
 
     sealed = models.TextField()
     made_at = models.DateTimeField(auto_now_add=True)
+    ends_at = models.DateTimeField(null=True, blank=True)
 
 
 class LtiPlatform(models.Model):

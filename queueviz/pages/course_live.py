@@ -13,6 +13,7 @@ from queueviz.courses.course_access import visit_course
 from queueviz.courses.grid import Grid, students_of
 from queueviz.courses.grid_texts import BROADCASTS, WORDS
 from queueviz.courses.join_picture import join_picture
+from queueviz.pages.course_notices import notices
 from queueviz.pages.projector import is_projector
 from sandbox.kernel.errors import ActionRefused
 
@@ -39,6 +40,7 @@ def live(request: HttpRequest, slug: str) -> HttpResponse:
             "projector": is_projector(request),
             "paces": pacing.rows(visit.course),
             "live": {"channels": {"grid": name}, "first": {}, "seq": "0", "root": request.path},
+            **notices(visit.course),
         },
     )
 

@@ -18,6 +18,7 @@ from queueviz.courses.course_access import CourseVisit, courses_of, visit_course
 from queueviz.courses.csv_cells import cell
 from queueviz.courses.models import TIME_FACTORS, Course, Enrolment, Submission
 from queueviz.lti import scores
+from queueviz.pages.course_notices import notices
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS, pack_of
@@ -35,7 +36,9 @@ def new(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         pack = pack_of(request.POST.get("pack", ""))
         labs = request.POST.getlist("labs") if pack is None else [lab.slug for lab in pack.labs]
-        course = teaching.create(requester, request.POST.get("title", ""), labs)
+        course = teaching.create(
+            requester, request.POST.get("title", ""), labs, same_numbers="same_numbers" in request.POST
+        )
         return redirect("course-live", course.slug)
     if not requester.is_signed_in:
         return redirect(f"{reverse('login')}?next={request.path}")
@@ -85,6 +88,7 @@ def change(request: HttpRequest, slug: str) -> HttpResponse:
         most_students=_whole(form.get("most_students", "")),
         due_at=_kept(form.get("due_at", "")),
         feedback=form.get("feedback", ""),
+        same_numbers="same_numbers" in form,
     )
     return redirect("course", slug)
 
@@ -99,7 +103,7 @@ def lobby(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def student(request: HttpRequest, slug: str, number: int) -> HttpResponse:
-    """Change a student: `do` is `remove`, `lower` the hand, or `time` with a factor."""
+    """Change a student: `do` is `remove`, `lower` the hand, `note`, or `time` with a factor."""
     visit = visit_course(visitor.of_request(request), slug, "grade")
     enrolment = get_object_or_404(Enrolment, course=visit.course, pk=number, removed_at__isnull=True)
     if request.POST.get("do") == "remove":
@@ -107,6 +111,11 @@ def student(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     elif request.POST.get("do") == "lower":
         presence.lower(enrolment)
         return HttpResponse(status=204)
+    elif request.POST.get("do") == "note":
+        teaching.write_note(enrolment, request.POST.get("note", ""))
+        if getattr(request, "htmx", False):
+            return HttpResponse(status=204)
+        return redirect(f"{reverse('course-results', args=[slug])}?student={number}#steps")
     else:
         teaching.give_time(enrolment, _number(request.POST.get("time_factor", "")))
     return redirect("course", slug)
@@ -172,30 +181,39 @@ def _taught(visit: CourseVisit) -> dict[str, object]:
         "kept_until": retention.kept_until(course),
         "removed": course.enrolments.filter(removed_at__isnull=False).order_by("pk"),
         "labs": [LABS[slug] for slug in course.labs if slug in LABS],
+        **notices(course),
     }
 
 
 def _studied(request: HttpRequest, requester: visitor.Visitor, visit: CourseVisit) -> dict[str, object]:
     assert visit.enrolment is not None
     course, secret = visit.course, joining.secret_of(requester, visit.course)
+    released = releases.is_released(course)
+    [results] = grades.results_of(course, visit.enrolment) if released else [None]
+    counts = {} if results is None else {result.lab.slug: result.predictions for result in results.labs}
     begun = list(visit.enrolment.submissions.select_related("sandbox"))
     labs = [
-        {"lab": LABS[slug], "title": gettext(LABS[slug].title), "goal": gettext(LABS[slug].goal), "mine": mine}
+        {
+            "lab": LABS[slug],
+            "title": gettext(LABS[slug].title),
+            "goal": gettext(LABS[slug].goal),
+            "mine": mine,
+            "counts": counts.get(slug),
+        }
         for slug, mine in zip(course.labs, _in_order(course, begun), strict=True)
         if slug in LABS
     ]
     link = None if secret is None else request.build_absolute_uri(reverse("seat", args=[secret]))
-    released = releases.is_released(course)
-    [mine] = grades.results_of(course, visit.enrolment) if released else [None]
     return {
         "course": course,
         "enrolment": visit.enrolment,
         "labs": labs,
         "link": link,
         "released": released,
-        "results": mine,
+        "results": results,
         "lms": scores.statuses(visit.enrolment),
         "due_at": deadlines.due_of(visit.enrolment),
+        **notices(course, visit.enrolment),
     }
 
 

@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards.registry import TABS
+from queueviz.courses.grades import Predictions
 from queueviz.pages.lab_lines import LineView, lines
 from queueviz.pages.lab_panel_texts import marked
 from queueviz.texts import Texts
@@ -34,7 +35,6 @@ def panel(lab: LabRow) -> dict[str, object]:
     answer that the form sends; repeated requests with one key count as one answer.
     """
     numbers, opened = lab["numbers"], lab["open"]
-    receipts = lab["receipts"]
     return {
         **lab,
         "title": gettext(lab["title"]),
@@ -49,7 +49,7 @@ def panel(lab: LabRow) -> dict[str, object]:
             for number, step in enumerate(lab["steps"], start=1)
         ],
         "open": None if opened is None else _open(opened, numbers, _choices(lab, opened["step"])),
-        "receipt": receipts[-1] if receipts else None,
+        "predictions": Predictions.of(LABS[lab["lab"]], (step["met"] for step in lab["steps"])),
         "key": secrets.token_urlsafe(KEY_BYTES),
         "next": _next(lab["lab"]) if lab["finished"] else None,
         "pack": _place(lab["lab"]),

@@ -40,7 +40,7 @@ def own(request: HttpRequest, slug: str) -> HttpResponse:
 def own_export(request: HttpRequest, slug: str) -> HttpResponse:
     requester = visitor.of_request(request)
     enrolment = _own(visit_course(requester, slug, "see"))
-    return _packed(requester, enrolment, scores=releases.is_released(enrolment.course))
+    return _packed(requester, enrolment, scores=releases.is_released(enrolment.course), notes=False)
 
 
 @never_cache
@@ -61,7 +61,7 @@ def student(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 @require_GET
 def student_export(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     requester = visitor.of_request(request)
-    return _packed(requester, _of_course(visit_course(requester, slug, "grade"), number), scores=True)
+    return _packed(requester, _of_course(visit_course(requester, slug, "grade"), number), scores=True, notes=True)
 
 
 @never_cache
@@ -121,9 +121,9 @@ def _shown(request: HttpRequest, visit: CourseVisit, enrolment: Enrolment, addre
     return render(request, "queueviz/pages/course_data.html", context)
 
 
-def _packed(requester: visitor.Visitor, enrolment: Enrolment, *, scores: bool) -> HttpResponse:
+def _packed(requester: visitor.Visitor, enrolment: Enrolment, *, scores: bool, notes: bool) -> HttpResponse:
     exporting.EXPORTS.demand(policy.counted_as(requester))
-    answer = HttpResponse(exporting.packed(enrolment, scores=scores), content_type="application/zip")
+    answer = HttpResponse(exporting.packed(enrolment, scores=scores, notes=notes), content_type="application/zip")
     name = f"{enrolment.course.slug}-{enrolment.pseudonym}.zip"
     answer["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name) or "attachment"
     answer["Content-Encoding"] = "identity"  # it is compressed already

@@ -1,6 +1,6 @@
 """The creation of sandboxes: by a visitor, for a course, as a branch, from a reproducible link or a counterexample.
 
-There is no timer: each creation first deletes a few sandboxes and courses that are past their retention.
+Each creation first deletes a few sandboxes that are past their retention.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,6 @@ from queueviz import engine
 from queueviz.access import creation_limits, policy
 from queueviz.access.database_limits import one_at_a_time
 from queueviz.access.visitor import Visitor
-from queueviz.courses import retention
 from queueviz.models import Grant, Sandbox
 from queueviz.sandboxes import initial_histories, ownership
 from queueviz.slugs import new_slug
@@ -68,10 +67,11 @@ def create_granted(
     grants: Callable[[Sandbox], list[Grant]],
     *,
     changes: dict[str, object] | None = None,
+    seed: str | None = None,
 ) -> Sandbox:
     """Create a sandbox of a course, without an owner: `grants` returns its rights.  Raises as `create`.
 
-    The creation counts for the course, not for the visitor.
+    The creation counts for the course, not for the visitor.  `seed`: None: drawn.
     """
 
     def give() -> None:
@@ -82,7 +82,7 @@ def create_granted(
         visitor,
         sandbox,
         lambda slug: engine.port().create(
-            slug, sandbox.template, preset=sandbox.preset, history=False, changes=changes
+            slug, sandbox.template, preset=sandbox.preset, seed=seed, history=False, changes=changes
         ),
         give,
         counted,
@@ -202,11 +202,7 @@ def _open(slug: str, begin: Callable[[str], Future[OpenedRow]]) -> None:
 
 
 def _sweep() -> None:
-    """Delete ended courses, and sandboxes that expired a week ago.
-
-    Each creation calls this, since there is no timer.
-    """
-    retention.sweep()
+    """Delete sandboxes that expired a week ago.  Each creation calls this."""
     gone = Sandbox.objects.filter(of_host=False, expires_at__lt=timezone.now() - RESTORABLE)
     for sandbox in gone[:5]:  # a few at a time: a visitor is waiting for a new one
         try:

@@ -108,6 +108,4 @@ class TeacherHold:
         if self.acts is not None:
             raise ActionRefused(409, "Your teacher controls this sandbox.", "Wait until control is returned.")
         if self.is_frozen and action in OF_TIME:
-            raise ActionRefused(
-                409, "Your teacher stopped time for all students.", "Time resumes for all of you together."
-            )
+            raise ActionRefused(409, "Your teacher stopped time.", "Time resumes when your teacher continues.")

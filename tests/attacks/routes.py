@@ -192,7 +192,9 @@ NEEDS: dict[str, list[Ask]] = {
     "c/<slug:slug>/runs/": [Ask("POST", "grade", body={"job": "none"})],
     "c/<slug:slug>/runs/<str:job>/": [Ask("GET", "grade", {"job": "grading"})],
     "c/<slug:slug>/roster/": [*GRADE, Ask("POST", "grade")],
-    "c/<slug:slug>/students/<int:number>/": [Ask("POST", "grade", {"number": "0"}, {"do": "remove"}, finds=False)],
+    "c/<slug:slug>/students/<int:number>/": [
+        Ask("POST", "grade", {"number": "0"}, {"do": what, "note": "x"}, finds=False) for what in ("remove", "note")
+    ],
     "api/clusters/<slug:name>": SEE,
     "api/clusters/<slug:name>/actions": ACT,
     "api/clusters/<slug:name>/events": SEE,

@@ -91,7 +91,6 @@ class KeyboardHands(Ways):
             self.keys.write(form.locator("input[name=value]"), value)
         self.keys.press("Enter")
         expect(form).to_have_count(0)
-        expect(self.panel.locator("footer")).to_contain_text("Answer received")
         if self.panel.locator(".steps:is([data-phase=do], [data-phase=done])").count():
             self.site.until("queueviz.clock.rate !== 0")  # the page has time go on
 

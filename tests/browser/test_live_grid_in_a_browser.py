@@ -1,7 +1,9 @@
 """A class live: a teacher at the grid breaks, freezes and heals what a student at the lab sees happen."""
 
+import re
+
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.axe import faults_at_both_widths
 from tests.browser.conftest import DESKTOP, PHONE, Site
@@ -76,3 +78,70 @@ def test_the_grid_is_clean_holds_sixty_tiles_and_names_no_student_on_the_wall(gr
         assert cut_px
         assert not any(cut_px)
         assert grid.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def begun_by(pseudonym: str, grid: Page, browser: Browser) -> BrowserContext:
+    """A further student, who has begun the lab; the caller closes the browser."""
+    context = browser.new_context(reduced_motion="reduce")
+    page = context.new_page()
+    course = grid.url.removesuffix("live/")
+    page.goto(f"{course.split('/c/')[0]}/join/?code={grid.locator('.joincode').inner_text()}")
+    page.locator("[name=pseudonym]").fill(pseudonym)
+    page.locator("main form .primary").click()
+    page.wait_for_url(course)
+    page.locator(".worklist button").first.click()
+    page.locator(".app[data-conn=connected]").wait_for()
+    return context
+
+
+def test_a_broadcast_reaches_the_selected_students_only(grid: Page, lab: Page, browser: Browser) -> None:
+    others = [begun_by(name, grid, browser) for name in ("Lynx", "Wren")]
+    tiles, preview = grid.locator(".tile"), grid.locator("#preview")
+    expect(preview).to_contain_text("Reaches 3 sandboxes.")
+    tiles.nth(0).click(modifiers=["Control"])
+    expect(grid.locator("#selected")).to_have_text("1 student selected")
+    expect(preview).to_contain_text("Reaches 1 sandbox.")
+    tiles.nth(2).click(modifiers=["Shift"])
+    expect(preview).to_contain_text("Reaches 3 sandboxes.")
+    tiles.nth(0).focus()
+    grid.keyboard.press("x")
+    expect(preview).to_contain_text("Reaches 2 sandboxes.")
+    expect(tiles.locator(".tick")).to_have_text(["✓", "✓"])
+    expect(tiles.nth(1)).to_have_attribute("aria-label", re.compile("Lynx, selected"))
+    expect(grid.locator("#freeze")).to_contain_text("Freeze 2")
+    grid.locator("#crash").click()
+    answered(grid, "Crash one member: 2 sandboxes")
+    expect(tiles.nth(1).locator(".effect")).to_contain_text("crashed")
+    expect(tiles.nth(0).locator(".effect")).to_have_count(0)
+    assert faults_at_both_widths(grid) == []
+    grid.set_viewport_size(DESKTOP)
+
+    tiles.nth(2).focus()
+    grid.keyboard.press(" ")
+    expect(preview).to_contain_text("Reaches 1 sandbox.")
+    grid.keyboard.press("Shift+B")
+    answered(grid, "Freeze all: 1 sandbox")
+    expect(others[0].pages[0].locator("#hold")).to_contain_text("Your teacher stopped time in your sandbox.")
+    expect(lab.locator("#hold")).to_be_hidden()
+    expect(grid.locator("#freeze")).to_contain_text("Continue")
+    grid.keyboard.press("Escape")
+    expect(tiles.locator(".tick")).to_have_count(0)
+    expect(grid.locator("#selection")).to_be_hidden()
+    expect(preview).to_contain_text("Reaches 3 sandboxes.")
+
+    grid.locator("#twin-toggle").click()
+    grid.get_by_label("Select Wren").check()
+    expect(preview).to_contain_text("Reaches 1 sandbox.")
+    for other in others:
+        other.close()
+
+
+def test_the_teacher_writes_a_note_beside_the_student(grid: Page) -> None:
+    grid.locator(".tile").click()
+    grid.locator("#note").fill("Ask about queue 3")
+    grid.get_by_role("button", name="Save note").click()
+    expect(grid.locator("#student-note .answer")).to_have_text("Note saved.")
+    grid.reload()
+    expect(grid.locator(".tile[data-state=working]")).to_have_count(1)
+    grid.locator(".tile").click()
+    expect(grid.locator("#note")).to_have_value("Ask about queue 3")

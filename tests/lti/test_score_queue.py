@@ -9,8 +9,9 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from queueviz.lti import score_sender, scores
+from queueviz.lti import scores
 from queueviz.models import Course, Enrolment, LtiContext, LtiPlatform, LtiScore, Submission
+from queueviz.operations import periodic, upkeep
 from tests.lti.lms import LINE_ITEM, Lms
 from tests.web.courses import LAB
 
@@ -236,9 +237,10 @@ def test_a_mistake_of_ours_ends_no_thread(
         raise RuntimeError("of ours")
 
     monkeypatch.setattr(scores, "turn", broken)
-    monkeypatch.setattr(score_sender, "close_old_connections", lambda: None)
-    score_sender.one_turn()
-    assert "scores were not sent" in caplog.text
+    monkeypatch.setattr(periodic, "close_old_connections", lambda: None)
+    [sender] = [timer for timer in upkeep.timers() if timer.what == "lti scores"]
+    sender.once()
+    assert "lti scores: not done" in caplog.text
 
 
 def test_the_command_says_what_came_of_it(student: Client, lms: Lms) -> None:

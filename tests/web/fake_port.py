@@ -134,6 +134,7 @@ class FakePort:
         self.recorded_scores: list[bool] = []  # of each recording that was asked for, whether scores are in it
         self.recordings: dict[str, Any] = {}  # slug -> the file; others are half made
         self.with_history: dict[str, bool] = {}  # slug -> as create was asked
+        self.seeds: dict[str, object] = {}
         self.keys: dict[str, Any] = {}  # slug -> what set_keys was given last
 
     def create(
@@ -148,7 +149,7 @@ class FakePort:
     ) -> "Future[Any]":
         def work() -> dict[str, Any]:
             template_of(template)
-            self.with_history[slug] = history
+            self.with_history[slug], self.seeds[slug] = history, seed
             self.sandboxes[slug] = "live"
             return {"slug": slug}
 

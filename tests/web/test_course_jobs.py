@@ -107,6 +107,6 @@ def test_a_student_who_began_nothing_has_no_score(course: Course, teacher: Clien
     joined(course, "Ada")
     page = compact(teacher.get(f"/c/{course.slug}/results/").content.decode())
     assert "Total of 100" in page
-    assert 'Ada</a></th><td>–</td><td class="r">–</td><td class="r">–</td></tr>' in page
+    assert 'Ada</a></th><td>–</td><td class="note">–</td><td class="r">–</td><td class="r">–</td></tr>' in page
     rows = teacher.get(f"/c/{course.slug}/results/gradebook.csv").content.decode().splitlines()
-    assert rows[1] == "Ada,,,"
+    assert rows[1] == "Ada,,,,,"

@@ -10,6 +10,7 @@ from queueviz.access import policy
 from queueviz.access.visitor import Visitor
 from queueviz.courses import retention
 from queueviz.models import Course, Enrolment, Sandbox
+from queueviz.operations import periodic, upkeep
 from queueviz.sandboxes import creation
 from sandbox.kernel.errors import EngineBusy
 from tests.web.courses import LAB, begun, course_of, joined
@@ -62,26 +63,47 @@ def test_a_sandbox_of_a_course_has_no_end_of_its_own(course: Course) -> None:
     assert other.expires_at <= timezone.now() + policy.ANONYMOUS_LIFE
 
 
-def test_what_is_over_goes_a_few_students_at_a_time_when_room_is_asked_for(course: Course, port: FakePort) -> None:
+def test_what_is_over_goes_a_few_students_at_a_time_by_the_timer_of_the_server(
+    course: Course, port: FakePort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "SWEPT_STUDENTS", 2)
+    monkeypatch.setattr(periodic, "close_old_connections", lambda: None)
     for _ in range(3):
         begun(course, joined(course))
     Course.objects.update(due_at=timezone.now() - 91 * DAY)
     creation.create(Visitor(session={}), "empty")
-    assert Enrolment.objects.count() == 3 - retention.SWEPT_STUDENTS
-    creation.create(Visitor(session={}), "empty")
+    assert Enrolment.objects.count() == 3, "no visitor waits for it"
+    [timer] = [timer for timer in upkeep.timers() if timer.what == "retention of courses"]
+    timer.once()
+    assert Enrolment.objects.count() == 1
+    timer.once()
     assert (Course.objects.count(), Enrolment.objects.count()) == (0, 0)
     assert Sandbox.objects.filter(course__isnull=False).count() == 0
-    assert len(port.sandboxes) == 2, "those that were just made"
+    assert len(port.sandboxes) == 1, "the one that was just made"
 
 
-def test_a_sweep_that_fails_does_not_refuse_a_visitor_and_is_tried_again(course: Course, port: FakePort) -> None:
+def test_a_deletion_that_fails_is_tried_again_and_keeps_no_other_course(
+    course: Course, teacher: Client, port: FakePort
+) -> None:
     begun(course, joined(course))
+    teacher.post("/c/new/", {"title": "Without students", "labs": LAB})
     Course.objects.update(due_at=timezone.now() - 91 * DAY)
     port.refuse["delete"] = EngineBusy("The engine did not answer in time.")
-    creation.create(Visitor(session={}), "empty")
-    assert Course.objects.count() == 1
-    creation.create(Visitor(session={}), "empty")
+    retention.sweep()
+    assert [one.title for one in Course.objects.all()] == [course.title]
+    retention.sweep()
     assert Course.objects.count() == 0
+
+
+def test_the_deletion_is_announced_to_teacher_and_students_with_its_date(course: Course, teacher: Client) -> None:
+    student, now, page = joined(course), timezone.now(), f"/c/{course.slug}/"
+    sentence = f"This course will be deleted on {(now + 29 * DAY):%Y-%m-%d}, with all its data."
+    for days_ago, is_announced in ((59, False), (61, True)):
+        Course.objects.update(due_at=now - days_ago * DAY)
+        for browser, address in ((student, page), (teacher, page), (teacher, f"{page}live/")):
+            shown = browser.get(address).content.decode()
+            assert ("This course will be deleted" in shown) == is_announced
+    assert sentence in shown
 
 
 def test_the_teacher_sees_the_date_and_cannot_choose_one_that_deletes_at_once(course: Course, teacher: Client) -> None:

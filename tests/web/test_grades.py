@@ -90,6 +90,7 @@ def test_the_table_has_a_row_for_each_step_of_each_lab_of_each_student(course: C
         "hints",
         "score",
         "journal",
+        "note",
     ]
     assert [(row["lab"], row["step"]) for row in rows] == [
         ("pinned-offset", "1"),
@@ -108,15 +109,19 @@ def test_the_table_has_a_row_for_each_step_of_each_lab_of_each_student(course: C
         "hints": "1",
         "score": "50",
         "journal": f"http://testserver/s/{work.sandbox.slug}/journal/",
+        "note": "",
     }
     assert (rows[0]["score"], rows[0]["met_at"], rows[0]["journal"]) == ("", "", "")
     [whole] = table(teacher, course, "gradebook.csv")
     assert whole == {
         "student": "Otter",
         "name": "",
-        "2 A slow message and the committed offset (100)": "",
-        "4 More members than queues (100)": "50",
+        "2 A slow message and the committed offset (100: 70 steps, 30 predictions given)": "",
+        "2 predictions right": "",
+        "4 More members than queues (100: 70 steps, 30 predictions given)": "50",
+        "4 predictions right": "1 of 2",
         "total (200)": "50",
+        "note": "",
     }
 
 
@@ -187,6 +192,7 @@ def test_a_student_sees_results_when_the_course_says_so(
     Course.objects.update(feedback=feedback, due_at=due_at)
     page = student.get(f"/c/{course.slug}/").content.decode()
     assert ("Done: 87 of 100" in page, ">87<" in page, "2026-11-20" in page) == (seen, seen, seen)
+    assert ("2 of 2 predictions right" in page, "70 for the steps" in page) == (seen, seen)
 
 
 def test_results_are_released_by_the_teacher_and_only_the_own_are_shown(course: Course, teacher: Client) -> None:
@@ -347,3 +353,10 @@ def test_a_grade_is_there_also_when_its_sandbox_is_gone(course: Course, teacher:
     work.sandbox.delete()
     row = table(teacher, course)[2]
     assert (row["score"], row["journal"], row["prediction"]) == ("50", "", "2")
+
+
+def test_a_score_says_what_it_counts_in_the_results(course: Course, teacher: Client) -> None:
+    worked(course, met=2, score=100, given="3")
+    page = teacher.get(f"/c/{course.slug}/results/?lab={LAB}").content.decode()
+    assert page.count("0 of 2 predictions right") == 2, "in the table and by step"
+    assert "70 for the steps, 30 for predictions given; in an exam, for right ones" in page

@@ -66,7 +66,7 @@ class Command(BaseCommand):
         from queueviz.asgi import application
         from queueviz.live import hubs, process_notices
         from queueviz.live.server import Server  # installs Twisted's reactor, so not before it is wanted
-        from queueviz.lti.score_sender import Sender
+        from queueviz.operations import upkeep
         from queueviz.sandboxes import initial_histories
 
         shown = f"[{host}]" if ":" in host else host
@@ -90,11 +90,12 @@ class Command(BaseCommand):
         except ValueError as error:
             engine.stop()
             raise CommandError(f"Cannot start: {error}") from error
-        sender = Sender().start()
+        timers = upkeep.start()
         try:
             server.run()
         finally:
-            sender.stop()
+            for timer in timers:
+                timer.stop()
             process_notices.stop()
             engine.stop()  # not left to `atexit`: by then no pool takes work, and a broker could not flush
 

@@ -49,7 +49,7 @@ function line(hold) {
   const { frozen, acts, coming: [next], effect } = hold;
   if (next) return t("hold.coming", { s: next.in_s, what: t(`hold.${next.kind}`) });
   if (acts) return t("hold.acts");
-  if (frozen) return t("hold.frozen");
+  if (frozen) return t(effect?.kind === "freeze" && !effect.to_all ? "hold.frozen_here" : "hold.frozen");
   if (!isDid(hold)) return "";
   const did = t(`hold.did.${effect.kind}`, { what: effect.what, where: t(effect.to_all ? "hold.all" : "hold.one") });
   return effect.again ? `${did} ${t("hold.again")}` : did;

@@ -11,7 +11,7 @@ export class Broadcast {
   #reaches = 0; // sandboxes
   #sending = new Set(); // kinds: a countdown of one does not keep the others from being pressed
 
-  /** @param {{ rows: () => Record<string, any>, shown: () => string | null, opened: () => string | null, refused: (why: Map<string, string>) => void, say: (words: string) => void }} page */
+  /** @param {{ rows: () => Record<string, any>, shown: () => string | null, opened: () => string | null, selected: () => string[], refused: (why: Map<string, string>) => void, say: (words: string) => void }} page */
   constructor(page) {
     this.page = page;
     this.#form.addEventListener("submit", (event) => {
@@ -21,16 +21,16 @@ export class Broadcast {
     });
     this.#form.addEventListener("change", () => this.paint());
     $("#freeze").addEventListener("click", () => this.freeze());
-    $("#crash").addEventListener("click", () => this.#send("crash_member", []));
-    $("#heal").addEventListener("click", () => this.#send("heal", []));
+    $("#crash").addEventListener("click", () => this.#send("crash_member", this.#scope()));
+    $("#heal").addEventListener("click", () => this.#send("heal", this.#scope()));
   }
 
   get frozen() {
-    return Object.values(this.page.rows()).some((row) => row.frozen);
+    return this.#reached(this.#scope()).some((row) => row.frozen);
   }
 
   freeze() {
-    this.#send(this.frozen ? "release" : "freeze", []);
+    this.#send(this.frozen ? "release" : "freeze", this.#scope());
   }
 
   take() {
@@ -40,7 +40,7 @@ export class Broadcast {
 
   /** The number of sandboxes, not of students, that a broadcast reaches. */
   paint() {
-    const scope = this.#scope(), rows = Object.entries(this.page.rows()).filter(([key]) => !scope.length || scope.includes(key)).map(([, row]) => row);
+    const scope = this.#scope(), rows = this.#reached(scope);
     const begun = rows.filter((row) => row.slug), awake = begun.filter((row) => row.shown), n = awake.length, asleep = begun.length - n, sealed = awake.filter((row) => row.sealed).length;
     const words = [["grid.reaches", n], ["grid.asleep", asleep], ["grid.sealed", sealed]].filter(([, count]) => count).map(([key, count]) => t(String(key), { n: number(count) }));
     text($("#preview"), n ? words.join(" ") : "");
@@ -50,14 +50,22 @@ export class Broadcast {
     text($("#send"), n ? t("grid.send", { what: t(`grid.did.${kind.value}`), n: number(n) }) : t("grid.reaches_none"));
     this.#busy();
     attr($("#freeze"), "aria-pressed", String(this.frozen));
-    text($("#freeze [data-word]"), t(this.frozen ? "grid.did.release" : "grid.did.freeze"));
+    text($("#freeze [data-word]"), this.frozen ? t("grid.did.release") : scope.length ? t("grid.freeze", { n: scope.length }) : t("grid.did.freeze"));
+    text($("#heal"), scope.length ? t("grid.heal", { n: scope.length }) : t("grid.did.heal"));
+    /** @type {any} */ (this.#form.elements).scope.disabled = this.page.selected().length > 0;
     const one = /** @type {HTMLOptionElement} */ ($("[name=scope] [value=open]", this.#form));
     hide(one, !this.page.opened());
     if (one.hidden && one.selected) /** @type {any} */ (this.#form.elements).scope.value = "";
   }
 
-  /** Numbers of students; none: all. */
+  #reached(scope) {
+    return Object.entries(this.page.rows()).filter(([key]) => !scope.length || scope.includes(key)).map(([, row]) => row);
+  }
+
+  /** Numbers of students; none: all. A selection comes before what the form says. */
   #scope() {
+    const selected = this.page.selected();
+    if (selected.length) return selected;
     const scope = /** @type {any} */ (this.#form.elements).scope.value, shown = this.page.shown(), opened = this.page.opened();
     if (scope === "open" && opened) return [opened];
     if (scope === "shown" && shown) return Object.entries(this.page.rows()).filter(([, row]) => row.state === shown).map(([key]) => key);

@@ -80,15 +80,22 @@ export class Tiles {
    * @param {HTMLElement} root
    * @param {(number: string) => void} open
    * @param {(row: any, number: string) => string} named what a student is called on this page
+   * @param {import("./grid_selection.js").Selection} selection
    */
-  constructor(root, open, named) {
+  constructor(root, open, named, selection) {
     this.root = root;
     this.named = named;
+    this.selection = selection;
     for (const node of $$(".tile", root)) this.tiles.set(node.dataset.number, node);
-    root.addEventListener("click", ({ target }) => {
+    root.addEventListener("click", ({ target, shiftKey, ctrlKey, metaKey }) => {
       const tile = target instanceof Element ? target.closest(".tile") : null;
-      if (tile instanceof HTMLElement) open(tile.dataset.number ?? "");
+      if (!(tile instanceof HTMLElement)) return;
+      const number = tile.dataset.number ?? "";
+      if (shiftKey) selection.reach(number, this.#visible().map((node) => node.dataset.number));
+      else if (ctrlKey || metaKey) selection.toggle(number);
+      else open(number);
     });
+    root.addEventListener("mousedown", (event) => event.shiftKey && event.preventDefault()); // it would select text
     root.addEventListener("keydown", (event) => this.#keys(event, open));
   }
 
@@ -106,10 +113,12 @@ export class Tiles {
       this.tiles.set(number, node);
       this.root.append(node);
     }
-    const header = node.querySelector("header");
+    const header = node.querySelector("header"), chosen = this.selection.has(number);
+    attr(node, "data-selected", chosen ? "" : null);
+    if (chosen !== Boolean(header.querySelector(".tick"))) chosen ? header.prepend(el("b", { class: "tick", "aria-hidden": "true" }, "✓")) : header.querySelector(".tick").remove();
     if (node.dataset.state !== row.state || !header.querySelector(".glyph")) {
       header.querySelector(".glyph")?.remove();
-      header.prepend(glyph(row.state));
+      header.querySelector(".who").before(glyph(row.state));
     }
     attr(node, "data-state", row.state);
     const name = this.named(row, number);
@@ -125,9 +134,9 @@ export class Tiles {
     this.#chip(node, row.differs);
     const where = row.lab ? t("grid.step", { lab: row.lab, step: row.step, steps: row.steps }) : "", lag = behind(row);
     const queues = row.strips.length && lag !== null ? t("grid.strips", { n: row.strips.length, lag }) : "";
-    const said = [name, words, findingWords(row), effectWords(row), where, queues, row.differs ? differsWhy(row.differs) : ""];
+    const said = [name, chosen ? t("grid.is_selected") : "", words, findingWords(row), effectWords(row), where, queues, row.differs ? differsWhy(row.differs) : ""];
     attr(node, "aria-label", said.filter(Boolean).join(", "));
-    node.hidden = Boolean(shown && shown !== row.state);
+    node.hidden = Boolean(shown && shown !== row.state && !chosen);
   }
 
   #line(node, name, words, severity) {
@@ -174,6 +183,10 @@ export class Tiles {
     return [...this.root.children].map((node, at) => ({ node, at })).sort((a, b) => need(a.node) - need(b.node) || a.at - b.at).map(({ node }) => node);
   }
 
+  #visible() {
+    return $$(".tile:not([hidden])", this.root);
+  }
+
   #keys(event, open) {
     const tile = event.target.closest?.(".tile");
     if (!tile) return;
@@ -181,7 +194,11 @@ export class Tiles {
       event.preventDefault(); // the focus goes to a button, which this key would press
       return open(tile.dataset.number);
     }
-    const all = $$(".tile:not([hidden])", this.root), at = all.indexOf(tile);
+    if ([" ", "x"].includes(event.key.toLowerCase()) && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      event.preventDefault();
+      return this.selection.toggle(tile.dataset.number);
+    }
+    const all = this.#visible(), at = all.indexOf(tile);
     const columns = getComputedStyle(this.root).gridTemplateColumns.split(" ").length;
     const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns }[event.key];
     if (!by) return;

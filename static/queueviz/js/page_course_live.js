@@ -4,12 +4,14 @@ import { SandboxClock } from "./clock.js";
 import { $, attr, el, hide, json, text } from "./dom.js";
 import { Painter } from "./frame.js";
 import { Broadcast } from "./grid_broadcast.js";
+import { Selection } from "./grid_selection.js";
 import { behind, differsWhy, glyph, NEED, stateWords, Tiles } from "./grid_tiles.js";
 import { setUpKeys } from "./keys.js";
 import { Live } from "./live.js";
 import { Pill } from "./pill.js";
 import { show } from "./shell.js";
 import { StudentBoard } from "./student_board.js";
+import { StudentNote } from "./student_note.js";
 import { setUpTheme } from "./theme.js";
 import { t } from "./words.js";
 
@@ -18,11 +20,15 @@ const ALWAYS = ["waiting", "working", "stuck"], COUNTED = [...ALWAYS, ...NEED.fi
 const { theme, projector } = setUpTheme();
 const config = json("live"), clock = new SandboxClock(), painter = new Painter(), live = new Live(clock);
 let rows = {}, known = false, shown = null, opened = null, spoke_ms = -Infinity;
-const tiles = new Tiles($("#tiles"), open, named);
+const selection = new Selection(() => {
+  paint();
+  say(selection.numbers.length ? t("grid.selected", { n: selection.numbers.length }) : t("grid.unselected"));
+});
+const tiles = new Tiles($("#tiles"), open, named, selection);
 const counts = new Map();
 const hands = new Map();
-const board = new StudentBoard();
-const broadcast = new Broadcast({ rows: () => rows, shown: () => shown, opened: () => opened, refused: (why) => (tiles.refused = why), say });
+const board = new StudentBoard(), note = new StudentNote();
+const broadcast = new Broadcast({ rows: () => rows, shown: () => shown, opened: () => opened, selected: () => selection.numbers, refused: (why) => (tiles.refused = why), say });
 
 new Pill(live, painter);
 show({ live, painter, config }, config.channels.grid, (data) => {
@@ -32,7 +38,7 @@ show({ live, painter, config }, config.channels.grid, (data) => {
   speak(before);
 });
 painter.every(() => known && paint()); // the server's tiles stay until the first reading
-setUpKeys({ t: theme, p: projector, Escape: close, "Shift+B": () => broadcast.freeze() });
+setUpKeys({ t: theme, p: projector, Escape: () => selection.clear() || close(), "Shift+B": () => broadcast.freeze() });
 $("#sort").addEventListener("click", () => say(t("grid.sorted", { n: tiles.sort(rows) })));
 $("#take").addEventListener("click", () => broadcast.take());
 $("#student-close").addEventListener("click", close);
@@ -56,6 +62,7 @@ function onTheWall() {
 
 function paint() {
   const now_ms = Date.now();
+  selection.paint(rows);
   tiles.paint(rows, now_ms, shown);
   text($("#students"), Object.keys(rows).length);
   for (const state of COUNTED) count(state);
@@ -109,13 +116,22 @@ function twin(now_ms) {
   while (body.rows.length > Object.keys(rows).length) body.deleteRow(-1);
   Object.entries(rows).forEach(([number, row], at) => {
     const line = body.rows[at] ?? body.insertRow();
-    while (line.cells.length < 7) line.insertCell();
+    while (line.cells.length < 8) line.insertCell();
     const lag = behind(row);
     const step = row.lab ? `${row.step} / ${row.steps}` : "–", late = row.strips.length && lag !== null ? lag : "–";
     const differs = row.differs ? `#${row.differs.seq}: ${differsWhy(row.differs)}` : "–", question = onTheWall() ? "" : row.question;
+    tick(line.cells[0], number, named(row, number));
     const values = [named(row, number), stateWords(row, now_ms), row.lab ?? "–", step, late, question, differs];
-    values.forEach((value, cell) => text(line.cells[cell], value));
+    values.forEach((value, cell) => text(line.cells[cell + 1], value));
   });
+}
+
+/** The box of a line of the table: for who has no keyboard and no Ctrl key. */
+function tick(cell, number, name) {
+  const box = cell.querySelector("input") ?? cell.appendChild(el("input", { type: "checkbox" }));
+  box.onchange = () => selection.toggle(number);
+  box.checked = selection.has(number);
+  attr(box, "aria-label", t("grid.select", { name }));
 }
 
 function open(number) {
@@ -132,6 +148,7 @@ function close() {
   opened = null;
   attr(tile ?? $("#tiles"), "aria-current", null);
   board.close();
+  note.close();
   hide($("#student"), true);
   tile?.focus();
 }
@@ -146,6 +163,7 @@ function student(now_ms) {
   attr($("#take"), "aria-pressed", String(Boolean(row.acts)));
   text($("#take"), t(row.acts ? "grid.did.give_back" : "grid.did.take_over"));
   board.follow(row);
+  note.follow(opened, row);
   attr($("#student-open"), "href", row.root);
 }
 

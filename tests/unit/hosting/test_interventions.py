@@ -228,7 +228,7 @@ def test_frozen_sandboxes_stop_together_and_go_on_with_their_own_rates(room: Roo
     assert {room.sandbox(slug).cluster.clock.rate for slug in SLUGS} == {0}
     with pytest.raises(ActionRefused) as refused:
         room.act(SLUGS[0], "SetRate", rate=1)
-    assert (refused.value.status, refused.value.message) == (409, "Your teacher stopped time for all students.")
+    assert (refused.value.status, refused.value.message) == (409, "Your teacher stopped time.")
     stood = room.sandbox(SLUGS[0]).cluster.clock.now_ms()
     room.environment.sim.run_for(20)
     assert room.sandbox(SLUGS[0]).cluster.clock.now_ms() == stood
