@@ -28,6 +28,7 @@ def link(site: Site, kept: Kept) -> str:
     """A link to a range with a crash; opened at its beginning, with a note behind the crash."""
     if SHARED not in kept:
         site.start("orders")
+        assert site.act(action="SetRate", rate=4) == 204
         site.until("queueviz.live.seq > 400", within_ms=3 * PATIENCE_MS)
         site.stand_still()  # well before event 700
         assert site.act(action="CrashActor", actor="A") == 204

@@ -15,6 +15,7 @@ LONG_MS = 6 * PATIENCE_MS  # two processes play first
 def crashed(site: Site) -> Page:
     """The page of a run in which A crashed."""
     site.start("orders")
+    assert site.act(action="SetRate", rate=20) == 204
     site.until("queueviz.live.seq > 600", within_ms=LONG_MS)
     assert site.act(action="CrashActor", actor="A") == 204
     site.until("queueviz.live.seq > 1200", within_ms=LONG_MS)
