@@ -73,6 +73,7 @@ urlpatterns = [
     path("c/<slug:slug>/poll/band/", polls.band, name="course-poll-band"),
     path("c/<slug:slug>/poll/ask/", polls.ask, name="course-poll-ask"),
     path("c/<slug:slug>/poll/<int:number>/step/", polls.step, name="course-poll-step"),
+    path("c/<slug:slug>/poll/<int:number>/run/", polls.run, name="course-poll-run"),
     path("c/<slug:slug>/poll/<int:number>/vote/", polls.vote, name="course-poll-vote"),
     path("c/<slug:slug>/results/", results.results, name="course-results"),
     path("c/<slug:slug>/results/release/", results.release, name="course-release"),

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext
 
+from queueviz.courses.lab_seeds import seed_of
 from queueviz.courses.models import Course
 from queueviz.courses.polls import MOST_ANSWERS, QUESTION_CHARS, SENTENCE_CHARS
 from queueviz.refusals import filled
@@ -34,13 +35,13 @@ def offered(course: Course) -> list[tuple[str, str]]:
 
 
 def draft(course: Course, name: str) -> Draft:
-    """Return the draft of this lab and step, with names and numbers drawn for the course.  Empty for other names."""
+    """Return the draft of this lab and step, with names and numbers as in its run.  Empty for other names."""
     if name not in {known for known, _ in offered(course)}:
         return EMPTY
     slug, _, number = name.partition("/")
     asked = LABS[slug].steps[int(number) - 1].predict
     assert asked is not None, "only such steps are offered"
-    numbers = LABS[slug].numbers(course.slug, 1)
+    numbers = LABS[slug].numbers(seed_of(course, LABS[slug]), 1)
     answers = [
         (letter, filled(text, numbers)[:SENTENCE_CHARS])
         for letter, (_, text) in zip(LETTERS, asked.options, strict=False)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from queueviz.access.database_limits import one_at_a_time
 from queueviz.access.rate_limits import Rate
+from queueviz.courses import poll_drafts
 from queueviz.courses.models import Course, Enrolment
 from queueviz.courses.polls import (
     FEWEST_ANSWERS,
@@ -62,8 +63,8 @@ def find(course: Course, number: int) -> Poll:
     return poll
 
 
-def ask(course: Course, question: str, answers: list[tuple[str, str]]) -> Poll:
-    """Create a poll, whose first vote is open.
+def ask(course: Course, question: str, answers: list[tuple[str, str]], source: str = "") -> Poll:
+    """Create a poll, whose first vote is open.  `source`: a name of `poll_drafts.offered`; others are ignored.
 
     Raises ActionRefused: 409 the last one is not revealed yet, 422 question or answers are invalid, 429 too many.
     """
@@ -82,7 +83,10 @@ def ask(course: Course, question: str, answers: list[tuple[str, str]]) -> Poll:
                 429, "This course already has {most} questions.", "Start another course.", most=MOST_POLLS
             )
         return course.polls.create(
-            number=1 if last is None else last.number + 1, question=text, answers=[list(each) for each in choices]
+            number=1 if last is None else last.number + 1,
+            question=text,
+            answers=[list(each) for each in choices],
+            source=source if source in dict(poll_drafts.offered(course)) else "",
         )
 
 

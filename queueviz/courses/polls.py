@@ -13,6 +13,7 @@ from queueviz.courses.models import Course, Enrolment
 QUESTION_CHARS = 200
 VALUE_CHARS = 8
 SENTENCE_CHARS = 120
+SOURCE_CHARS, RUN_CHARS = 60, 120
 FEWEST_ANSWERS, MOST_ANSWERS = 2, 6
 
 
@@ -27,6 +28,8 @@ class Poll(models.Model):
     """A poll of a course.
 
     `answers`: value and sentence of each; `shown`: the index of the answer that the run showed, set with the reveal.
+    `source`: the lab and step that it asks about, blank for a question of the teacher's own; `run`: the address of the
+    teacher's sandbox in which that lab was started.
     """
 
     class State(models.TextChoices):
@@ -44,6 +47,8 @@ class Poll(models.Model):
     question = models.CharField(max_length=QUESTION_CHARS)
     answers = models.JSONField()
     state = models.CharField(max_length=8, choices=State, default=State.VOTE)
+    source = models.CharField(max_length=SOURCE_CHARS, blank=True)
+    run = models.CharField(max_length=RUN_CHARS, blank=True)
     shown = models.PositiveSmallIntegerField(null=True, blank=True)
     begun_at = models.DateTimeField(auto_now_add=True)
 

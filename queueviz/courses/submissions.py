@@ -1,6 +1,5 @@
 """Submissions: the sandbox in which a student does one lab of a course, and the progress."""
 
-import hashlib
 from functools import partial
 
 from django.utils import timezone
@@ -10,7 +9,8 @@ from queueviz import engine
 from queueviz.access.database_limits import one_at_a_time
 from queueviz.access.visitor import Visitor
 from queueviz.courses import deadlines, grades
-from queueviz.courses.models import Course, Enrolment, Submission
+from queueviz.courses.lab_seeds import seed_of
+from queueviz.courses.models import Enrolment, Submission
 from queueviz.models import Grant, Sandbox
 from queueviz.sandboxes import creation, ownership, visitor_actions
 from sandbox.kernel.errors import ActionRefused
@@ -46,7 +46,7 @@ def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
         ),
         partial(grants_of, enrolment),
         changes=dict(lab.changes) or None,
-        seed=_seed(course, lab) if course.same_numbers else None,
+        seed=seed_of(course, lab) if course.same_numbers else None,
     )
     if not Submission.objects.filter(pk=submission.pk, sandbox__isnull=True).update(sandbox=sandbox):
         ownership.delete(visitor, sandbox)  # another tab was faster
@@ -54,11 +54,6 @@ def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
         _start(visitor, sandbox, lab)
     submission.refresh_from_db()
     return submission
-
-
-def _seed(course: Course, lab: Lab) -> str:
-    """Return the seed of all students; the course's address cannot be read from it."""
-    return hashlib.sha256(f"{course.slug} {lab.slug}".encode()).hexdigest()[:16]
 
 
 def _start(visitor: Visitor, sandbox: Sandbox, lab: Lab) -> None:

@@ -151,13 +151,13 @@ def _begin(request: HttpRequest, requester: visitor.Visitor, lab: Lab, *, exam: 
     """Begin the lab in a new sandbox and redirect to it.  If the visitor has too many sandboxes, show them."""
     make_room(request, requester)
     try:
-        return redirect(_begun(requester, lab, exam=exam))
+        return redirect(begun(requester, lab, exam=exam))
     except creation.TooManyOwned as refused:
         return errors.too_many_owned(request, requester, refused)
 
 
-def _begun(requester: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
-    """Begin the lab in a new sandbox of the visitor and return its address."""
+def begun(requester: visitor.Visitor, lab: Lab, *, exam: bool = False, seed: str | None = None) -> str:
+    """Begin the lab in a new sandbox of the visitor and return its address.  `seed`: None: drawn."""
     made = creation.create(
         requester,
         lab.template,
@@ -165,6 +165,7 @@ def _begun(requester: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
         name=gettext(lab.title),
         history=False,
         changes=dict(lab.changes) or None,
+        seed=seed,
     )
     try:  # a part of the start, which is counted: a browser that is new has no session yet, and a class one address
         visitor_actions.act(
@@ -173,7 +174,7 @@ def _begun(requester: visitor.Visitor, lab: Lab, *, exam: bool) -> str:
     except SandboxError:  # the next try makes another one
         ownership.delete(requester, made.sandbox)
         raise
-    return _address(made.sandbox.slug, lab.slug)
+    return address(made.sandbox.slug, lab.slug)
 
 
 def _taken(pack: Pack, seed: str, in_progress: Found) -> list[tuple[Lab, MineRow | None]]:
@@ -245,7 +246,7 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
             status, refused = refusals.describe(error)
         else:
             if not alone:
-                return redirect(_address(slug, lab))
+                return redirect(address(slug, lab))
     policy.note_visit(visit)
     # The panel is fetched every two seconds while figures of its verdict change: alone it needs no snapshot.
     values = None if alone else shell(request, visit, "board")
@@ -291,7 +292,7 @@ def _panel(requester: visitor.Visitor, visit: policy.Visit, row: LabRow) -> Cont
         "can": visit.can,
         "lab": panel(row),
         "shows_score": visit.sees_scores,
-        "here": _address(slug, row["lab"]),
+        "here": address(slug, row["lab"]),
     }
     if (course := policy.ours(visit).course) is not None:
         context |= {"course": course, "asks": presence.asks(requester, course)}
@@ -334,7 +335,7 @@ def _row(slug: str, lab: str) -> LabRow:
     return row
 
 
-def _address(slug: str, lab: str) -> str:
+def address(slug: str, lab: str) -> str:
     return reverse("lab", args=[slug, lab])
 
 
@@ -350,7 +351,7 @@ def _in_progress(requester: visitor.Visitor) -> Found:
             met = sum(step["met"] is not None for step in row["steps"])
             in_progress.setdefault(row["lab"], []).append(
                 {
-                    "address": _address(sandbox.slug, row["lab"]),
+                    "address": address(sandbox.slug, row["lab"]),
                     "met": met,
                     "steps": len(row["steps"]),
                     "finished": row["finished"],

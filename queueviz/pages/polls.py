@@ -12,16 +12,20 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
 from queueviz import refusals
-from queueviz.access import visitor
+from queueviz.access import policy, visitor
 from queueviz.boards.js_texts import texts
 from queueviz.courses import pacing, poll_drafts, polling
 from queueviz.courses.course_access import CourseVisit, visit_course
+from queueviz.courses.lab_seeds import seed_of
 from queueviz.courses.polls import MOST_ANSWERS, QUESTION_CHARS, SENTENCE_CHARS, VALUE_CHARS, Poll
-from queueviz.pages import class_bands
+from queueviz.pages import class_bands, errors, labs
 from queueviz.pages.projector import is_projector
+from queueviz.pages.sandbox_operations import make_room
+from queueviz.sandboxes import creation
 from queueviz.texts import Texts
 from queueviz.whole_numbers import whole
 from sandbox.kernel.errors import ActionRefused
+from sandbox.labs.catalogue import LABS
 
 BAND = "class-poll"  # id of the band above a sandbox
 WORDS: Texts = {
@@ -54,7 +58,7 @@ def ask(request: HttpRequest, slug: str) -> HttpResponse:
     values, sentences = request.POST.getlist("value"), request.POST.getlist("sentence")
     answers = list(zip(values, sentences, strict=False))
     try:
-        polling.ask(visit.course, request.POST.get("question", ""), answers)
+        polling.ask(visit.course, request.POST.get("question", ""), answers, request.POST.get("from", ""))
     except ActionRefused as error:
         filled_in = [*answers, *poll_drafts.EMPTY.answers][:MOST_ANSWERS]
         draft = poll_drafts.Draft(request.POST.get("question", "")[:QUESTION_CHARS], filled_in)
@@ -75,6 +79,28 @@ def step(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     except ActionRefused as error:
         return _page(request, visit, error)
     return redirect(_here(request, slug))
+
+
+@require_POST
+def run(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Start the lab that a poll asks about, with the numbers of its question, in a sandbox of the teacher's own.
+
+    A second press leads to the same sandbox while it exists.
+    """
+    visit = visit_course(requester := visitor.of_request(request), slug, "grade")
+    poll = polling.find(visit.course, number)
+    lab = LABS.get(poll.source.partition("/")[0])
+    if lab is None:
+        raise ActionRefused(409, "Question {number} is not about a lab.", "Start any sandbox for it.", number=number)
+    if poll.run and poll.run in {labs.address(sandbox.slug, lab.slug) for sandbox in policy.sandboxes_of(requester)}:
+        return redirect(poll.run)
+    make_room(request, requester)
+    try:
+        poll.run = labs.begun(requester, lab, seed=seed_of(visit.course, lab))
+    except creation.TooManyOwned as refused:
+        return errors.too_many_owned(request, requester, refused)
+    poll.save(update_fields=["run"])
+    return redirect(poll.run)
 
 
 @require_POST
@@ -187,7 +213,7 @@ def _asked(request: HttpRequest, visit: CourseVisit, draft: poll_drafts.Draft | 
     name = request.GET.get("from", "")
     return {
         "draft": draft or poll_drafts.draft(visit.course, name),
-        "chosen": name,
+        "chosen": name if draft is None else request.POST.get("from", ""),
         "steps": poll_drafts.offered(visit.course),
         "most": {"question": QUESTION_CHARS, "value": VALUE_CHARS, "sentence": SENTENCE_CHARS},
     }

@@ -44,17 +44,18 @@ def create(
     name: str = "",
     history: bool = True,
     changes: dict[str, object] | None = None,
+    seed: str | None = None,
 ) -> Created:
     """Create a sandbox owned by the visitor.  Raises `ActionRefused`: 429 at a limit, 422 for an unknown template.
 
-    `changes`: keys of the preset to change.  `history`: the sandbox begins with the recorded history of its
-    template.  If there is none yet, the server starts to make one for later sandboxes.
+    `changes`: keys of the preset to change.  `seed`: None: drawn.  `history`: the sandbox begins
+    with the recorded history of its template.  If there is none yet, the server starts to make one for later sandboxes.
     """
     sandbox = Sandbox(name=name, template=template, preset=preset)
     made = _make_owned(
         visitor,
         sandbox,
-        lambda slug: engine.port().create(slug, template, preset=preset, history=history, changes=changes),
+        lambda slug: engine.port().create(slug, template, preset=preset, seed=seed, history=history, changes=changes),
     )
     if history:
         initial_histories.wish(template, preset)

@@ -180,6 +180,7 @@ NEEDS: dict[str, list[Ask]] = {
     "c/<slug:slug>/poll/band/": [Ask("GET", "see", finds=False)],  # no teacher has a vote
     "c/<slug:slug>/poll/ask/": [Ask("POST", "grade", body={"question": "x"})],
     "c/<slug:slug>/poll/<int:number>/step/": [Ask("POST", "grade", {"number": "1"}, {"to": "hidden"})],
+    "c/<slug:slug>/poll/<int:number>/run/": [Ask("POST", "grade", {"number": "1"})],
     "c/<slug:slug>/poll/<int:number>/vote/": [Ask("POST", "see", {"number": "1"}, {"round": "1", "answer": "0"})],
     "c/<slug:slug>/results/": GRADE,
     "c/<slug:slug>/results/release/": [Ask("POST", "grade")],

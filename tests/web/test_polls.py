@@ -12,6 +12,7 @@ from queueviz.courses import polling
 from queueviz.courses.classroom import content
 from queueviz.models import Course, Poll, Vote
 from sandbox.kernel.errors import ActionRefused
+from sandbox.labs.catalogue import LABS
 from tests.web.clusters import account, browser_of
 from tests.web.courses import joined, new_course
 from tests.web.fake_port import FakePort
@@ -25,6 +26,11 @@ ANSWERS = (
     ("24", "all since the last commit"),
     ("96", "all the strip shows"),
 )
+ASKED = {
+    "question": QUESTION,
+    "value": [value for value, _ in ANSWERS],
+    "sentence": [sentence for _, sentence in ANSWERS],
+}
 WAY = ["vote", "hidden", "discuss", "again", "run", "reveal"]
 
 
@@ -315,3 +321,27 @@ def test_a_question_may_come_from_a_prediction_of_a_lab(lesson: Lesson) -> None:
         assert len(draft.answers) == 6
     for odd in ("orderly-lock/99", "members-and-queues/1", "x", "/"):
         assert lesson.teacher.get(f"{lesson.address}?from={odd}").context["draft"].question == ""
+
+
+def test_a_question_of_a_lab_is_run_with_its_numbers_in_one_sandbox_of_the_teacher_s(
+    lesson: Lesson, port: FakePort
+) -> None:
+    assert lesson.teacher.post(f"{lesson.address}ask/", ASKED | {"from": "lag-and-throughput/1"}).status_code == 302
+    lesson.to("run")
+    assert f'action="{lesson.address}1/run/"' in lesson.teacher.get(lesson.address).content.decode()
+    address = lesson.teacher.post(f"{lesson.address}1/run/")["Location"]
+    slug = address.split("/")[2]
+    lab = LABS["lag-and-throughput"]
+    assert address == f"/s/{slug}/labs/lag-and-throughput/"
+    draft = lesson.teacher.get(f"{lesson.address}?from=lag-and-throughput/2").context["draft"]
+    assert draft.question == lab.steps[1].predict.text.format(**lab.numbers(port.seeds[slug], 1))
+    assert lesson.teacher.post(f"{lesson.address}1/run/")["Location"] == address
+    assert lesson.students[0].post(f"{lesson.address}1/run/").status_code == 403
+    lesson.to("reveal")
+    assert f'action="{lesson.address}1/run/"' in lesson.teacher.get(lesson.address).content.decode()
+
+
+def test_a_question_without_a_lab_has_nothing_to_run(asked: Lesson) -> None:
+    asked.to("run")
+    assert "1/run/" not in asked.teacher.get(asked.address).content.decode()
+    assert asked.teacher.post(f"{asked.address}1/run/").status_code == 409
