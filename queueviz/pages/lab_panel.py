@@ -127,13 +127,13 @@ def _verdict(verdict: VerdictRow, shown: list[LineView]) -> dict[str, object]:
     return {**verdict, "text": text}
 
 
-def _asked(asked: AskedRow | None, numbers: Mapping[str, object], place: str) -> dict[str, object] | None:
+def _asked(asked: AskedRow | None, numbers: Mapping[str, object], phase: str) -> dict[str, object] | None:
     """Return a question; reasons are in an order that depends on the lab's numbers, so that position is no hint."""
     if asked is None:
         return None
     options = [(value, marked(text, numbers)) for value, text in asked["options"]]
-    if place.endswith(" why"):
-        options.sort(key=lambda option: crc32(f"{place} {option[0]} {numbers}".encode()))
+    if phase.endswith(" why"):
+        options.sort(key=lambda option: crc32(f"{phase} {option[0]} {numbers}".encode()))
     return {**asked, "text": marked(asked["text"], numbers), "unit": marked(asked["unit"], {}), "options": options}
 
 

@@ -323,10 +323,7 @@ RETENTION = Lab(
             ),
             check=_is_corrected,
             say=Question(
-                text=_(
-                    'How many messages did {group} skip? "corrected" in the journal names the offset that was '
-                    "asked for and the one that was given."
-                ),
+                text=_('How many messages did {group} skip? Read both offsets of "corrected" in the journal.'),
                 kind=Number(_("messages"), within=1),
                 right=_lost,
                 again=_(
@@ -363,10 +360,7 @@ RETENTION = Lab(
             ),
             check=_is_overtaken,
             say=Question(
-                text=_(
-                    "How many messages did no member finish this time? Compare the committed offset before and "
-                    'after the jump: "committed" in the journal.'
-                ),
+                text=_("How many messages did no member finish? Compare the committed offset before and after."),
                 kind=Number(_("messages"), within=1),
                 right=_lost,
                 again=_("You wrote {given}; subtract the committed offset before the jump from the one after it."),
