@@ -40,6 +40,11 @@ HELD = {**BROKEN, "tried": [(seed, 0) for seed in range(200)], "held": 200, "bro
 SO_FAR = {**BROKEN, "tried": [(0, 0), (1, 2)], "held": 1, "broken": 1, "looked_at": 9}
 
 
+@pytest.fixture(autouse=True)
+def no_plays_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reruns, "_plays", type(reruns._plays)())
+
+
 def figures(
     again: int, wait_ms: int | None, lag: int | None, *, gap_ms: int = 0, old_ms: int = 0, left: int = 0
 ) -> dict[str, Any]:
