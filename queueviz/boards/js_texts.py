@@ -50,7 +50,8 @@ TEXTS: CountedTexts = {
     "strip.next": _("next pull"),
     "strip.pinned": _("{key} pinned {age}"),
     "strip.beyond": _("committed beyond max"),
-    "strip.below": _("committed, then deleted"),
+    "strip.below": _("committed below min"),
+    "strip.unread": _("{n} deleted unread"),
     "strip.none": _("no stored offset"),
     "strip.sentence": _(
         "{queue}, {owner}: min {min}, committed {committed}, in memory {memory}, next pull {next}, max {max}, lag {lag}"
