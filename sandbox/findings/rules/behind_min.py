@@ -44,6 +44,7 @@ RULE = Rule(
     code=CODE,
     title="messages deleted unread",
     hold_ms=HOLD_MS,
+    of_moment=True,
     sentences={
         "below": "The committed offset {committed} of {queue} is below its first message, {min}.",
         "lost": Plural("lost", "{lost} message was deleted unread.", "{lost} messages were deleted unread."),
