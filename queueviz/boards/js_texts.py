@@ -86,7 +86,7 @@ TEXTS: CountedTexts = {
     ),
     "card.crashed": _("This member crashed **{age}** ago. The broker detected the closed connection."),
     "card.stopped": _(
-        "This member stopped cleanly **{age}** ago: messages finished, offsets committed, queues unlocked."
+        "Stopped cleanly **{age}** ago: messages in progress interrupted, all before them committed."
     ),
     "card.starting": _("Starting: route, heartbeat, first rebalance."),
     "card.refused": _("The broker refuses this member: {reason}"),

@@ -19,10 +19,10 @@ FLOW: Texts = {
     "flow.deleted": _("{n} of them deleted"),
     "row.deleted": _("{n} deleted"),
     "row.unread": _("{n} unread"),
-    "flow.retrying": _("{n} messages of the lag in retry"),
+    "flow.retrying": _("{n} of them in retry"),
     "flow.retrying_unknown": _("retries not included: unknown"),
     "flow.delivered": _("{rate} delivered"),
-    "flow.delivered_more": _("{rate} delivered, more than consumed"),
+    "flow.delivered_more": _("{rate} delivered > consumed"),
 }
 
 

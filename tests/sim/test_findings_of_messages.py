@@ -1,7 +1,6 @@
 """Findings about offsets, messages and brokers: each is planted, says its cause, and is absent before and after."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
