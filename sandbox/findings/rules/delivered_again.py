@@ -24,12 +24,12 @@ def find(view: ClusterView) -> Iterator[Finding]:
         total = sum(counts.values())
         if total > 0:
             reasons = [reason for reason in REASONS if counts[reason]]
-            why = say(reasons[0]) if len(reasons) == 1 else say("both", **counts)
+            cause = say(reasons[0]) if len(reasons) == 1 else say("both", **counts)
             yield Finding(
                 CODE,
                 WARNING,
                 Subject(GROUP, group.name, group.name),
-                (say("again", again=total), why),
+                (say("again", again=total), cause),
                 touches=of_group(group.name),
             )
 

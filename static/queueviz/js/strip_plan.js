@@ -50,7 +50,7 @@ function zones({ owned, listed, untold, x, y, th, min, max, committed, memory, n
   const held = larger(memory, committed);
   const pulled = owned ? (next ?? held) : (held ?? next); // messages that no member holds must be pulled again
   const shown = memory !== null || listed; // a wire client does not show what it holds
-  const first = x(min); // below it everything is deleted, whoever has still to read it
+  const first = x(min); // below it everything is deleted, also for a group that has not read it
   const zone = (a, b) => box(Math.max(first, x(a)), y, x(b) - Math.max(first, x(a)), th);
   const bx = history + gap / 2, t = th / 3;
   return {

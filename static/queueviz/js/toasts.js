@@ -11,7 +11,7 @@ const keyOf = (line) => (line.dataset.seq ? `${line.dataset.seq} ${line.textCont
 const isWaiting = (line) => line.matches(".followed:not([data-state])");
 const isHeld = (line) => line.matches(":hover, :focus-within");
 
-/** Whoever adds a line, htmx too, need not know of this. */
+/** Lines come from htmx too, so the corner is observed. */
 export const setUpToasts = (corner) => corner && new MutationObserver(arrange).observe(corner, { childList: true });
 
 function arrange() {
