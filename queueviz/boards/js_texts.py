@@ -85,9 +85,7 @@ TEXTS: CountedTexts = {
         "consumes these queues."
     ),
     "card.crashed": _("This member crashed **{age}** ago. The broker detected the closed connection."),
-    "card.stopped": _(
-        "Stopped cleanly **{age}** ago: messages in progress interrupted, all before them committed."
-    ),
+    "card.stopped": _("Stopped cleanly **{age}** ago: messages in progress interrupted, all before them committed."),
     "card.starting": _("Starting: route, heartbeat, first rebalance."),
     "card.refused": _("The broker refuses this member: {reason}"),
     "card.idle": Counted(
