@@ -155,7 +155,7 @@ function repaint() {
 
 /** Whether the chart has something new to draw. */
 function noteLags(queues, now) {
-  return history.note(now, Object.entries(queues).map(([key, row]) => [key, lagOf(row)])) || history.fresh;
+  return history.note(now, Object.entries(queues).map(([key, row]) => [key, lagOf(row)]), clock.rate === 0) || history.fresh;
 }
 
 function paintChart(data, now) {
