@@ -28,6 +28,14 @@ EXPLAINED: dict[str, Explained] = {
         ),
         _("The broker deletes log files by age and by free disk space."),
     ),
+    "unread": Explained(
+        "minOffset > consumerOffset",
+        _(
+            "The broker deleted these messages before the group pulled them. They stay in the lag until a "
+            "pull moves the group's offset to the smallest offset of the queue."
+        ),
+        _("Retention ignores groups. A group that is further behind than the log is long loses messages."),
+    ),
     "done": Explained(
         "ConsumerOffsetManager.offsetTable",
         _("These messages are below the committed offset, which the broker stores. A new owner starts above them."),

@@ -50,7 +50,8 @@ TEXTS: CountedTexts = {
     "strip.next": _("next pull"),
     "strip.pinned": _("{key} pinned {age}"),
     "strip.beyond": _("committed beyond max"),
-    "strip.below": _("committed, then deleted"),
+    "strip.below": _("committed below min"),
+    "strip.unread": _("{n} deleted unread"),
     "strip.none": _("no stored offset"),
     "strip.sentence": _(
         "{queue}, {owner}: min {min}, committed {committed}, in memory {memory}, next pull {next}, max {max}, lag {lag}"
@@ -84,9 +85,7 @@ TEXTS: CountedTexts = {
         "consumes these queues."
     ),
     "card.crashed": _("This member crashed **{age}** ago. The broker detected the closed connection."),
-    "card.stopped": _(
-        "This member stopped cleanly **{age}** ago: messages finished, offsets committed, queues unlocked."
-    ),
+    "card.stopped": _("Stopped cleanly **{age}** ago: messages in progress interrupted, all before them committed."),
     "card.starting": _("Starting: route, heartbeat, first rebalance."),
     "card.refused": _("The broker refuses this member: {reason}"),
     "card.idle": Counted(

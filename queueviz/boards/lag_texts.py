@@ -1,22 +1,28 @@
-"""Texts about a group's lag and flow: the share in the retry topic, and deliveries beside consumed messages.
+"""Texts about a group's lag and flow: its deleted and its retried share, and deliveries beside consumed messages.
 
 Twin of static/queueviz/js/flow.js.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.templatetags.formats import number, rate
 from queueviz.texts import Texts
+from sandbox.queries.rows.board import QueueRow
+from sandbox.queries.rows.lag import deleted_lag, deleted_unread
 
 FLOW: Texts = {
-    "flow.retrying": _("{n} messages of the lag in retry"),
+    "flow.deleted": _("{n} of them deleted"),
+    "row.deleted": _("{n} deleted"),
+    "row.unread": _("{n} unread"),
+    "flow.retrying": _("{n} of them in retry"),
     "flow.retrying_unknown": _("retries not included: unknown"),
     "flow.delivered": _("{rate} delivered"),
-    "flow.delivered_more": _("{rate} delivered, more than consumed"),
+    "flow.delivered_more": _("{rate} delivered > consumed"),
 }
 
 
@@ -28,6 +34,18 @@ class Lagging(TypedDict):
 class Flowing(TypedDict):
     delivered_per_s: float | None
     differs: bool
+
+
+def deleted_text(rows: Iterable[QueueRow]) -> str:
+    """Return the number of messages in the lag of all these queues that retention deleted; empty if there are none."""
+    deleted = sum(deleted_lag(row) for row in rows)
+    return str(FLOW["flow.deleted"]).format(n=number(deleted)) if deleted else ""
+
+
+def deleted_said(row: QueueRow) -> str:
+    """Return the deleted messages in the lag of one queue, and those of them that no member has."""
+    counts = (("row.deleted", deleted_lag(row)), ("row.unread", deleted_unread(row)))
+    return ", ".join(str(FLOW[name]).format(n=number(count)) for name, count in counts if count)
 
 
 def retry_text(row: Lagging) -> str:

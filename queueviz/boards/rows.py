@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypedDict
 
 from sandbox.queries.rows.board import Board, MemberRow, QueueRow
-from sandbox.queries.rows.lag import row_lag
+from sandbox.queries.rows.lag import deleted_lag, row_lag
 
 AGE_LIMIT_MS = 15_000  # older unconsumed messages turn a row vermilion
 
@@ -58,6 +58,7 @@ class QueueView(NamedTuple):
     own: str  # reads, waits, "nobody"
     who: str
     lag: int | None
+    deleted: int  # of the lag
     age_ms: int | None
     bad: bool
     selected: bool
@@ -104,6 +105,7 @@ def queue_views(data: Board | None, *, now_ms: int, selected: str | None = None)
                 own="nobody" if not who_id else "reads" if row.get("owner") and running else "waits",
                 who=(member.get("actor") if member else None) or who_id or "",
                 lag=lag,
+                deleted=deleted_lag(row),
                 age_ms=age,
                 bad=bool(age and age > AGE_LIMIT_MS),
                 selected=key == selected,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django import template
 
 from queueviz.boards.down_queue_texts import down_text, known_text, risk_text
-from queueviz.boards.lag_texts import delivered_text, retry_text
+from queueviz.boards.lag_texts import deleted_said, deleted_text, delivered_text, retry_text
 from queueviz.boards.member_words import differ_text, words_text
-from sandbox.queries.rows.board import BoardHeader, KnownQueues, MasterState, MemberRow
+from queueviz.boards.rows import QueueView
+from sandbox.queries.rows.board import BoardHeader, KnownQueues, MasterState, MemberRow, QueueRow
 
 register = template.Library()
 
@@ -16,6 +19,18 @@ register = template.Library()
 def down_words(row: MasterState | None) -> str:
     """Return the reader of a queue whose master is down, and the time of its lag: `{{ q.row|down_words }}`."""
     return down_text(row) if row else ""
+
+
+@register.filter
+def deleted_words(queues: Iterable[QueueView] | None) -> str:
+    """Return the deleted messages of a board's lag: `{{ queues|deleted_words }}`."""
+    return deleted_text(view.row for view in queues or ())
+
+
+@register.filter
+def deleted_of(row: QueueRow | None) -> str:
+    """Return the deleted messages of a queue's lag: `{{ q.row|deleted_of }}`."""
+    return deleted_said(row) if row else ""
 
 
 @register.filter

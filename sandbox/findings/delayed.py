@@ -30,6 +30,12 @@ class DelayedMessages:
         self._levels: dict[int, deque[tuple[int, DelayedMessage | None]]] = {}
         self._read_to: dict[int, int] = {}
 
+    def copy(self) -> "DelayedMessages":
+        made = DelayedMessages(self.broker)
+        made._levels = {level: waiting.copy() for level, waiting in self._levels.items()}
+        made._read_to = dict(self._read_to)
+        return made
+
     def look(self) -> list[DelayedMessage]:
         """Return the waiting messages; read at most `MOST_READ` new ones."""
         left, kept = MOST_READ, sum(map(len, self._levels.values()))

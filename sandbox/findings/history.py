@@ -30,6 +30,11 @@ class Series:
         while at_ms - samples[0][0] > WINDOW_MS:
             samples.popleft()
 
+    def copy(self) -> "Series":
+        made = Series()
+        made.samples = self.samples.copy()
+        return made
+
     def per_s(self, window_ms: int) -> float | None:
         """Return the mean rise over the last `window_ms`; None: its samples cover less than `LEAST_MS`."""
         if not self.samples:
@@ -69,14 +74,25 @@ class History:
         self.at_ms: int | None = None
         self.began_ms = 0
         self._series: dict[Hashable, Series] = {}
+        self._latest: dict[Hashable, int] = {}  # of each series: a look may come too early for a sample
         self._values: dict[Hashable, tuple[object, int]] = {}
         self._changes: dict[Hashable, deque[int]] = {}
+
+    def copy(self) -> "History":
+        """Return a history for one more view, which does not become part of this one."""
+        made = History()
+        made.at_ms, made.began_ms = self.at_ms, self.began_ms
+        made._series = {key: series.copy() for key, series in self._series.items()}
+        made._values, made._latest = dict(self._values), dict(self._latest)
+        made._changes = {key: times.copy() for key, times in self._changes.items()}
+        return made
 
     def begin(self, at_ms: int) -> bool:
         """Begin a new view.  Return False, and forget everything, if it does not follow the last one."""
         follows = self.at_ms is not None and 0 <= at_ms - self.at_ms <= GAP_MS
         if not follows:
             self._series.clear()
+            self._latest.clear()
             self._values.clear()
             self._changes.clear()
             self.began_ms = at_ms
@@ -91,6 +107,7 @@ class History:
                 return
             series = self._series[key] = Series()
         series.add(self.at_ms, value)
+        self._latest[key] = value
 
     def per_s(self, *keys: Hashable, window_ms: int = 30_000) -> float | None:
         """Return the sum of the known rates of these keys; None: none is known."""
@@ -113,10 +130,10 @@ class History:
     def rise(self, key: Hashable, within_ms: int) -> int:
         """Return by how much the number rose within the last `within_ms`, or since the first view."""
         series = self._series.get(key)
-        if series is None or not series.samples:
+        if series is None or self.at_ms is None:
             return 0
-        last_ms, last = series.samples[-1]
-        return last - next(value for at_ms, value in series.samples if last_ms - at_ms <= within_ms)
+        earlier = [value for at_ms, value in series.samples if self.at_ms - at_ms <= within_ms]
+        return self._latest[key] - earlier[0] if earlier else 0
 
     def earlier(self, key: Hashable, ms: int) -> int | None:
         """Return the newest value that is at least `ms` old; None: there is none."""
@@ -157,6 +174,6 @@ class History:
     def keep(self, keys: Iterable[Hashable]) -> None:
         """Forget everything about other keys."""
         kept = set(keys)
-        for table in (self._series, self._values, self._changes):
+        for table in (self._series, self._latest, self._values, self._changes):
             for key in [key for key in table if key not in kept]:
                 del table[key]

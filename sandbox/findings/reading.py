@@ -1,24 +1,22 @@
-"""The open findings of a tracker as rows of the channel `findings/<slug>`."""
+"""Open findings as rows of the channel `findings/<slug>`."""
 
 from collections.abc import Mapping, Sequence
 
 from sandbox.findings.english import text_of
 from sandbox.findings.finding import INFO, MEMBER, Finding, Remedy, Said, Subject
 from sandbox.findings.rule import Rule
-from sandbox.findings.tracker import Key, Tracker
+from sandbox.findings.tracker import Key, OpenFinding
 from sandbox.findings.view import ClusterView
 from sandbox.queries.rows.findings import FindingMark, FindingRow, Findings, RemedyRow, SentenceRow
 
 
-def rows_of(tracker: Tracker, view: ClusterView | None, rules: Sequence[Rule]) -> Findings:
+def rows_of(shown: Sequence[OpenFinding], view: ClusterView | None, rules: Sequence[Rule]) -> Findings:
     if view is None:
         return {"at_ms": None, "findings": [], "checks": [], "groups": 0, "topics": 0, "brokers": 0}
-    open_codes = {each.finding.code for each in tracker.open}
+    open_codes = {each.finding.code for each in shown}
     labels = view.labels
     by_code = {rule.code: rule for rule in rules}
-    rows = [
-        _row(each.finding, each.since_ms, each.because_of, by_code[each.finding.code], labels) for each in tracker.open
-    ]
+    rows = [_row(each.finding, each.since_ms, each.because_of, by_code[each.finding.code], labels) for each in shown]
     checked = [(rule.code, rule.checks(view)) for rule in rules if rule.code not in open_codes]
     return {
         "at_ms": view.at_ms,
@@ -30,9 +28,9 @@ def rows_of(tracker: Tracker, view: ClusterView | None, rules: Sequence[Rule]) -
     }
 
 
-def mark_of(tracker: Tracker, view: ClusterView | None, group: str | None = None) -> FindingMark | None:
+def mark_of(shown: Sequence[OpenFinding], view: ClusterView | None, group: str | None = None) -> FindingMark | None:
     """Return the worst error or warning that no other explains: of a group, or of the whole cluster."""
-    for each in tracker.open:
+    for each in shown:
         finding = each.finding
         if finding.severity == INFO or each.because_of is not None:
             continue

@@ -16,6 +16,7 @@ class Rule:
     `sentences`: by name, with fields of a finding's values; `title`: the finding in a few words, after the name of its
     subject.
     `checks`: counts what was looked at; `healthy`: the sentence where nothing is wrong.
+    `of_moment`: the condition has no noise, so it needs no holding time while the clock is stopped.
     `stays`: returns an open finding as it is now, if it goes on although its condition no longer holds.
     `because_of`: codes that explain it if they touch the same subjects.  `lab`, `incident`: slugs, or empty.
     """
@@ -27,6 +28,7 @@ class Rule:
     find: Callable[[ClusterView], Iterable[Finding]]
     healthy: str
     checks: Callable[[ClusterView], Checked]
+    of_moment: bool = False
     stays: Callable[[ClusterView, Finding], Finding | None] = lambda view, finding: None
     because_of: tuple[str, ...] = ()
     lab: str = ""

@@ -40,6 +40,12 @@ class SandboxViews:
         self._waiting = WaitingMessages()
         self._masters: dict[str, tuple[Broker, int]] = {}  # the running processes, with the first look at each
 
+    def copy(self) -> "SandboxViews":
+        """Return views of which the next look of these does not depend."""
+        made = SandboxViews(self._cluster)
+        made._history, made._waiting, made._masters = self._history.copy(), self._waiting.copy(), dict(self._masters)
+        return made
+
     def look(self) -> tuple[ClusterView, bool]:
         """Return the view of now, and False if it does not follow the last one.
 

@@ -10,6 +10,7 @@ from sandbox.findings.view import ClusterView
 
 Key = tuple[str, Subject]
 MOST_OPEN = 200  # findings of one cluster
+GONE_MS = 2_000  # pages no longer show a finding whose condition is absent for so long: its sentences would be old
 
 
 @dataclass(slots=True)
@@ -51,9 +52,7 @@ class Tracker:
         `follows`: False after a gap; findings that were open then stay open while their condition holds, and the
         others close at once.
         """
-        at_ms = view.at_ms
-        now = {finding.key: finding for rule in self._rules for finding in rule.find(view)}
-        now |= self._lasting(view, now)
+        at_ms, now = view.at_ms, self._found(view)
         if not follows:
             self._tracked = {key: each for key, each in self._tracked.items() if each.opened_ms is not None}
         opened: list[Key] = []
@@ -70,11 +69,40 @@ class Tracker:
                 tracked.opened_ms = at_ms
                 opened.append(key)
         closed = self._leave(now.keys(), at_ms, follows)
-        self.open = ranked(
-            [(each.finding, each.since_ms, each.opened_ms) for each in self._tracked.values() if each.opened_ms],
-            self._by_code,
-        )
+        self.open = self._ranked(self._tracked.values())
         return Changes(tuple(each for each in self.open if each.finding.key in opened), tuple(closed))
+
+    def shown(self, at_ms: int) -> tuple[OpenFinding, ...]:
+        """Return the open findings without those whose conditions ended `GONE_MS` ago."""
+        gone = {
+            key
+            for key, each in self._tracked.items()
+            if each.absent_ms is not None and at_ms - each.absent_ms >= GONE_MS
+        }
+        return self._ranked(each for key, each in self._tracked.items() if key not in gone) if gone else self.open
+
+    def standing(self, view: ClusterView) -> tuple[OpenFinding, ...]:
+        """Return what holds in a view of a stopped clock, and keep nothing of it.
+
+        A finding needs its holding time, as always, or a rule `of_moment`.
+        """
+        holding: list[Tracked] = []
+        for key, finding in self._found(view).items():
+            rule, known = self._by_code[key[0]], self._tracked.get(key)
+            since_ms = finding.since_ms or (known.since_ms if known is not None else view.at_ms)
+            opened_ms = known.opened_ms if known is not None else None
+            if opened_ms is None and (rule.of_moment or view.at_ms - since_ms >= rule.hold_ms):
+                opened_ms = view.at_ms
+            holding.append(Tracked(finding, since_ms, opened_ms))
+        return self._ranked(holding[:MOST_OPEN])
+
+    def _found(self, view: ClusterView) -> dict[Key, Finding]:
+        now = {finding.key: finding for rule in self._rules for finding in rule.find(view)}
+        return now | self._lasting(view, now)
+
+    def _ranked(self, tracked: Iterable[Tracked]) -> tuple[OpenFinding, ...]:
+        rows = [(each.finding, each.since_ms, each.opened_ms) for each in tracked if each.opened_ms is not None]
+        return ranked(rows, self._by_code)
 
     def _lasting(self, view: ClusterView, now: Mapping[Key, Finding]) -> dict[Key, Finding]:
         """Return the open findings that go on although their conditions do not hold now."""

@@ -17,6 +17,11 @@ class WaitingMessages:
     def __init__(self) -> None:
         self._brokers: dict[str, DelayedMessages] = {}
 
+    def copy(self) -> "WaitingMessages":
+        made = WaitingMessages()
+        made._brokers = {name: known.copy() for name, known in self._brokers.items()}
+        return made
+
     def look(self, cluster: Cluster) -> tuple[Waiting | None, dict[str, list[RetriedMessage]] | None]:
         """Return what waits, and the retries by group.  None: not all messages are read yet."""
         running = {node.name: node.running for node in cluster.nodes.masters()}

@@ -3,7 +3,7 @@
 from sandbox.findings.all_rules import RULES
 from sandbox.findings.finding import Finding
 from sandbox.findings.reading import mark_of, name_of, rows_of
-from sandbox.findings.tracker import Tracker
+from sandbox.findings.tracker import OpenFinding, Tracker
 from sandbox.findings.view import ClusterView
 from sandbox.journal.events import FindingClosed, FindingOpened
 from sandbox.journal.journal import Journal
@@ -12,17 +12,22 @@ from sandbox.queries.rows.group_states import Groups
 
 
 class FindingWatch:
-    """`view`: of the last look, None before the first."""
+    """`view`: of the last look, None before the first.
+
+    `shown`: the findings of pages with their view: that of the last look, or a later one while the clock is stopped.
+    """
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self.tracker = Tracker(RULES)
         self.view: ClusterView | None = None
+        self.shown: tuple[tuple[OpenFinding, ...], ClusterView | None] = (), None
 
     def look(self, view: ClusterView, *, follows: bool) -> None:
         """Look at the next view; `follows` is False after a gap (`History.begin`)."""
         self.view = view
         changes = self.tracker.update(view, follows=follows)
+        self.shown = self.tracker.shown(view.at_ms), view
         for finding, lasted_ms in changes.closed:
             self._closed(finding, lasted_ms, "ended")
         for each in changes.opened:
@@ -40,18 +45,23 @@ class FindingWatch:
                 )
             )
 
+    def stand(self, view: ClusterView) -> None:
+        """Show the findings of a view of a stopped clock; the journal and the next look do not depend on it."""
+        self.shown = self.tracker.standing(view), view
+
     def end(self, now_ms: int) -> None:
         """Close what is open, because nothing is known from now on."""
         for each in self.tracker.open:
             self._closed(each.finding, now_ms - each.opened_ms, "asleep")
         self.tracker.open = ()
+        self.shown = (), self.view
 
     def read(self) -> Findings:
-        return rows_of(self.tracker, self.view, RULES)
+        return rows_of(*self.shown, RULES)
 
     def mark(self, group: str | None = None) -> FindingMark | None:
         """Return the worst finding of a group, or of the cluster, for a list."""
-        return mark_of(self.tracker, self.view, group)
+        return mark_of(*self.shown, group)
 
     def marked(self, groups: Groups) -> Groups:
         """Return the states of groups with their worst findings."""

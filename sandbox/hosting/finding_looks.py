@@ -1,6 +1,7 @@
 """The looks for findings of a running sandbox: every two seconds of its clock.
 
 They depend on nothing but the cluster, so a run that is executed again has the same findings at the same places.
+While the clock is stopped no look comes: a reader then gets the findings of its own view, one for each event.
 """
 
 from sandbox.cluster.cluster import Cluster
@@ -19,7 +20,8 @@ class FindingLooks:
         self._over = False
         self._every_ms = LOOK_EVERY_MS
         self._views = SandboxViews(cluster)
-        self.watch = FindingWatch(cluster.journal)
+        self._watch = FindingWatch(cluster.journal)
+        self._standing: tuple[int, int] | None = None  # the event and the time of the view of a stopped clock
 
     def start(self) -> None:
         clock = self._cluster.clock
@@ -28,7 +30,18 @@ class FindingLooks:
     def stop(self) -> None:
         """End the looks, before the sandbox sleeps."""
         self._over = True
-        self.watch.end(self._cluster.clock.now_ms())
+        self._watch.end(self._cluster.clock.now_ms())
+
+    @property
+    def watch(self) -> FindingWatch:
+        """The watch with the findings of now, if the clock is stopped; else with those of the last look."""
+        cluster = self._cluster
+        now = cluster.journal.next_seq, cluster.clock.now_ms()
+        if cluster.clock.rate == 0 and not (self._over or cluster.ended) and now != self._standing:
+            self._standing = now
+            view, _ = self._views.copy().look()
+            self._watch.stand(view)
+        return self._watch
 
     def read(self) -> Findings:
         return self.watch.read()
@@ -37,6 +50,7 @@ class FindingLooks:
         if not self._over and not self._cluster.ended:
             self.start()  # first: an error in one look is logged, and the next one comes
             view, follows = self._views.look()
-            self.watch.look(view, follows=follows)
+            self._watch.look(view, follows=follows)
+            self._standing = None
             queues = sum(1 for _ in view.group_queues())
             self._every_ms = LOOK_EVERY_MS * min(MOST_TIMES, 1 + queues // QUEUES_A_LOOK)

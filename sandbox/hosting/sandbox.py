@@ -228,12 +228,11 @@ class Sandbox:
         if kind == "findings":
             return reading_of(self.cluster, self.findings.read())
         reading = read_channel(self.cluster, kind, rest)
-        watch = self.findings.watch
         if kind == "groups":
-            return reading._replace(data=watch.marked(cast(Groups, reading.data)))
+            return reading._replace(data=self.findings.watch.marked(cast(Groups, reading.data)))
         if kind == "tile":
             tile = cast(Tile, reading.data)["tile"]
-            mark = watch.mark()
+            mark = self.findings.watch.mark()
             return reading if mark is None else reading._replace(data={"tile": {**tile, "finding": mark}})
         return reading
 

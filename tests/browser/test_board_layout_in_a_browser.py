@@ -94,6 +94,59 @@ def test_cards_keep_their_parts_and_add_consumer_stays_in_sight(site: Site) -> N
     expect(page.locator(".cons[data-client] .ms:visible")).to_contain_text(re.compile("Fullest queue.*Threads", re.S))
 
 
+def test_cards_that_have_no_room_are_in_reach_and_announced(site: Site) -> None:
+    site.start("orders")
+    page = site.page
+    for _ in range(3):
+        assert site.act(**MEMBER) == 204
+    for actor in ("A", "B"):
+        assert site.act(action="StopActor", actor=actor) == 204
+    expect(page.locator(".cons.out[data-client]")).to_have_count(2)
+    for height in (900, 700):
+        page.set_viewport_size({"width": 1440, "height": height})
+        site.until("""(() => {
+            const box = document.querySelector("#consumers"), cards = [...box.querySelectorAll(".cons[data-client]")];
+            box.scrollTop = box.scrollHeight;
+            const bottom = Math.max(...cards.map((card) => card.getBoundingClientRect().bottom));
+            const isReached = bottom <= document.querySelector("#adds").getBoundingClientRect().top + 1;
+            return isReached && "cut" in box.dataset === box.scrollHeight > box.clientHeight + 1;
+        })()""")
+
+
+@pytest.mark.parametrize("width", [1440, 1180])
+def test_the_head_and_the_button_to_add_cut_no_words(site: Site, width: int) -> None:
+    page = site.visit("orders")
+    page.set_viewport_size({"width": width, "height": 900})
+    page.evaluate("queueviz.painter.frozen = true")
+    page.locator("#k-delivered").evaluate(
+        "(note) => { note.hidden = false; note.textContent = '134.6 delivered > consumed'; }"
+    )
+    cut = page.locator(".kpi dd, #add, #add span").evaluate_all(
+        "(all) => all.filter((part) => part.scrollWidth > part.clientWidth + 1).map((part) => part.textContent)"
+    )
+    assert cut == []
+
+
+def test_what_followed_covers_no_journal_and_leaves_while_the_clock_stands(site: Site) -> None:
+    site.start("orders")
+    page = site.page
+    page.set_viewport_size(DESKTOP)
+    for actor in ("A", "B", "C"):
+        page.locator(f".cons[data-actor={actor}] [data-act=StopActor]").click()
+    shown = page.locator("#toasts > .toast:visible")
+    expect(shown.first).to_contain_text("messages in progress interrupted")
+    assert site.act(action="SetRate", rate="0") == 204
+    expect(shown).to_have_count(2)
+    journal = page.locator("#journal").bounding_box()
+    for line in shown.all():
+        box = line.bounding_box()
+        assert box is None or journal is None or box["x"] + box["width"] <= journal["x"] + 1
+    shown.first.hover()
+    expect(shown).to_have_count(1, timeout=20_000)
+    page.mouse.move(5, 5)
+    expect(shown).to_have_count(0, timeout=20_000)
+
+
 def test_four_members_have_labelled_meters(site: Site) -> None:
     site.start("orders")
     assert site.act(**MEMBER) == 204

@@ -1,28 +1,12 @@
 """Findings of a sandbox in virtual time: each opens when its trouble is there, says the cause, and closes after it."""
 
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
 from sandbox.findings.finding import Checked
 from tests.sim.finding_stage import FindingStage
-
-
-@pytest.fixture
-def staged(tmp_path: Path) -> Iterator[Callable[..., FindingStage]]:
-    """Makes a stage, which is closed after the test."""
-    stages: list[FindingStage] = []
-
-    def make(**more: Any) -> FindingStage:
-        stages.append(FindingStage(tmp_path / str(len(stages)), **more))
-        return stages[-1]
-
-    yield make
-    for stage in stages:
-        stage.world.close()
 
 
 @pytest.fixture
@@ -70,6 +54,46 @@ def test_members_stay_too_slow_until_the_lag_is_nearly_gone(stage: FindingStage)
     stage.act("ChangeActor", actor="A", work_ms=[10, 10])
     stage.run(120)
     assert stage.codes == []
+
+
+@pytest.mark.parametrize("work_ms", [300, 150, 50])
+def test_the_forecast_comes_true_or_is_not_made(stage: FindingStage, work_ms: int) -> None:
+    """Seen on a board: "gone in 13 m 49 s", 30 s before the lag was 0, because the rates were those of a minute ago."""
+    stage.member("A", threads=1, work_ms=[300, 300])
+    stage.producer(10)
+    stage.run(120)
+    stage.act("ChangeActor", actor="shop", rate_per_s=1)
+    stage.run(60)
+    stage.act("ChangeActor", actor="A", work_ms=[work_ms, work_ms])
+    stage.run(4)  # a member commits every 5 s
+    forecasts: list[tuple[float, float]] = []
+    while (stage.view.groups["svc"].lag or 0) > 5:
+        stage.run(2)
+        for each in stage.world.sandbox.findings.watch.shown[0]:
+            left = [said.values["left_ms"] for said in each.finding.says if said.sentence == "drains"]
+            forecasts += [(stage.now_s, int(str(left_ms)) / 1000) for left_ms in left]
+    assert forecasts or work_ms == 50, "the last minute is the end of it"
+    wrong = [(stage.now_s - at_s, left_s) for at_s, left_s in forecasts if not 0.5 < left_s / (stage.now_s - at_s) < 2]
+    assert wrong == []
+
+
+def test_members_that_just_came_are_counted_and_no_time_of_a_message_is_computed_over_them(stage: FindingStage) -> None:
+    """Seen on a board: "3 threads of 3 members, about 750 ms", of five members that take 500 ms for a message."""
+    for actor in ("A", "B"):
+        stage.member(actor, threads=1, work_ms=[500, 500])
+    stage.producer(11)
+    stage.run(90)
+    text = stage.text(stage.only("consumers_too_slow"))
+    assert "All 2 threads of 2 members are always at work. A message takes about 0.5 s." in text
+    stage.member("C", threads=1, work_ms=[500, 500])
+    for _ in range(10):
+        stage.run(2)
+        text = stage.text(stage.only("consumers_too_slow"))
+        assert "2 of 3 members are always at work" in text or "All 3 threads of 3 members" in text
+        assert "A message takes" not in text
+    stage.run(40)
+    text = stage.text(stage.only("consumers_too_slow"))
+    assert "All 3 threads of 3 members are always at work. A message takes about 0.5 s." in text
 
 
 def test_lag_between_two_commits_does_not_grow(staged: Callable[..., FindingStage]) -> None:

@@ -1,26 +1,10 @@
 """Findings about offsets, messages and brokers: each is planted, says its cause, and is absent before and after."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
 from tests.sim.finding_stage import FindingStage
-
-
-@pytest.fixture
-def staged(tmp_path: Path) -> Iterator[Callable[..., FindingStage]]:
-    """Makes a stage, which is closed after the test."""
-    stages: list[FindingStage] = []
-
-    def make(*arguments: Any, **more: Any) -> FindingStage:
-        stages.append(FindingStage(tmp_path / str(len(stages)), *arguments, **more))
-        return stages[-1]
-
-    yield make
-    for stage in stages:
-        stage.world.close()
 
 
 @pytest.fixture

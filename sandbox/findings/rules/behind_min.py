@@ -1,4 +1,4 @@
-"""A committed offset below the first message: retention deleted messages that the group had not read."""
+"""A committed offset below the first message: retention deleted messages that no member of the group had pulled."""
 
 from collections.abc import Iterator
 
@@ -8,6 +8,7 @@ from sandbox.findings.rule import Rule
 from sandbox.findings.touches import of_queue
 from sandbox.findings.view import ClusterView
 from sandbox.kernel.sentences import Plural
+from sandbox.queries.rows.lag import deleted_unread
 
 HOLD_MS = 4_000
 
@@ -17,8 +18,8 @@ def find(view: ClusterView) -> Iterator[Finding]:
         row = queue.row
         if row["committed"] is None or row["min"] is None or row["down"] is not None:
             continue
-        lost = int(row["min"]) - int(row["committed"])
-        if lost > 0:
+        lost = deleted_unread(row)
+        if lost:
             yield Finding(
                 CODE,
                 ERROR,
@@ -43,6 +44,7 @@ RULE = Rule(
     code=CODE,
     title="messages deleted unread",
     hold_ms=HOLD_MS,
+    of_moment=True,
     sentences={
         "below": "The committed offset {committed} of {queue} is below its first message, {min}.",
         "lost": Plural("lost", "{lost} message was deleted unread.", "{lost} messages were deleted unread."),

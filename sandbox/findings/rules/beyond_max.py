@@ -43,6 +43,7 @@ RULE = Rule(
     code=CODE,
     title="offset beyond the end",
     hold_ms=HOLD_MS,
+    of_moment=True,
     sentences={
         "beyond": "The committed offset {committed} of {queue} is beyond its end, {max}.",
         "skipped": Plural(

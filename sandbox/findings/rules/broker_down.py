@@ -69,6 +69,7 @@ RULE = Rule(
     code=CODE,
     title="no master",
     hold_ms=HOLD_MS,
+    of_moment=True,
     sentences={
         "down": "{broker} has no master ({state}).",
         "stores": Plural(

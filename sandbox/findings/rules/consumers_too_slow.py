@@ -9,7 +9,7 @@ from sandbox.findings.finding import GROUP, WARNING, Checked, Finding, Remedy, S
 from sandbox.findings.reasons import ATTACHED, OUTSIDE, THREADS
 from sandbox.findings.rule import Rule
 from sandbox.findings.rules.offset_pinned import lasting_pin
-from sandbox.findings.sampling import busy_key, committed_key, lag_key, stored_key
+from sandbox.findings.sampling import busy_key, committed_key, lag_key, members_key, owner_key, stored_key
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
 from sandbox.kernel.sentences import Plural
 from sandbox.message.topic_names import retry_topic
@@ -23,6 +23,8 @@ LEAST_LAG = 20  # messages: less is the work of a moment
 COMMIT_S = 5.0  # between two commits the lag rises by what arrives
 GROWS_PER_S, GROWS_SHARE = 0.2, 0.03  # messages, and their share of what arrives: less is the noise of commits
 DRAINED_MS = 60_000  # in which the lag is gone: less is the end of it
+NOW_MS = 10_000  # two commits
+SAME_PACE = 1.1  # between the pace of now and that of the window: beyond it the pace has just changed
 BUSY = 0.9  # of its threads, in the mean: a member that is always at work
 
 
@@ -44,12 +46,16 @@ def _drains(view: ClusterView, finding: Finding) -> Finding | None:
     busy = busy_members(view, group) if group is not None else None
     if group is None or flow is None or not busy or (group.lag or 0) < LEAST_LAG:
         return None
-    stored, done = flow
-    left_ms = None if done <= stored else round(1000 * (group.lag or 0) / (done - stored))
+    before_per_s, falls_per_s = (
+        -(view.history.trend_per_s(lag_key(group.name), window_ms=window_ms) or 0) for window_ms in (WINDOW_MS, NOW_MS)
+    )
+    left_ms = round(1000 * (group.lag or 0) / falls_per_s) if falls_per_s > 0 else None
     if left_ms is not None and left_ms < DRAINED_MS:
         return None
     lasting = _finding(view, group, flow, busy)
-    return lasting if left_ms is None else replace(lasting, says=(*lasting.says, say("drains", left_ms=left_ms)))
+    if left_ms is None or not falls_per_s / SAME_PACE <= before_per_s <= falls_per_s * SAME_PACE:
+        return lasting
+    return replace(lasting, says=(*lasting.says, say("drains", left_ms=left_ms)))
 
 
 def _is_held(view: ClusterView, group: GroupNow) -> bool:
@@ -110,7 +116,7 @@ def _finding(
             *(
                 [say("threads_unknown")]
                 if busy is None
-                else [*_busy(view, group, busy), *_help(group, busy, flow, alone)]
+                else [*_busy(view, group, busy), *_help(view, group, busy, flow, alone)]
             ),
         ),
         marks=(marks.IN_OUT, marks.LAG, *(marks.threads(key) for key in busy or ())),
@@ -135,14 +141,26 @@ def _reason(view: ClusterView, group: GroupNow, busy: dict[str, MemberRow] | Non
 
 
 def _busy(view: ClusterView, group: GroupNow, busy: dict[str, MemberRow]) -> Iterator[Said]:
-    threads = sum(row["threads"] or 1 for row in busy.values())
+    threads, every = sum(row["threads"] or 1 for row in busy.values()), len(group.online())
     if len(busy) == 1:
         yield say("one_busy", who=next(iter(busy)), threads=threads)
-    else:
+    elif len(busy) == every:
         yield say("all_busy", members=len(busy), threads=threads)
+    else:
+        yield say("some_busy", members=len(busy), every=every, threads=threads)
     done = _finished_per_s(view, group, busy)
-    if done and not group.orderly:  # there a thread may wait for its queue
+    if done and not group.orderly and _is_steady(view, group):  # ordered, a thread may wait for its queue
         yield say("each", each_ms=round(1000 * threads / done))
+
+
+def _is_steady(view: ClusterView, group: GroupNow) -> bool:
+    """Return True if members and owners are those of the whole window: else its rates say nothing of a thread."""
+    history = view.history
+    keys = (members_key(group.name), *(owner_key(group.name, queue) for queue in group.queues()))
+    return all(
+        since_ms is not None and (since_ms <= history.began_ms or view.at_ms - since_ms >= WINDOW_MS)
+        for since_ms in map(history.unchanged_since_ms, keys)
+    )
 
 
 def _finished_per_s(view: ClusterView, group: GroupNow, members: Collection[str]) -> float | None:
@@ -151,7 +169,7 @@ def _finished_per_s(view: ClusterView, group: GroupNow, members: Collection[str]
 
 
 def _help(
-    group: GroupNow, busy: dict[str, MemberRow], flow: tuple[float, float], alone: QueueAt | None
+    view: ClusterView, group: GroupNow, busy: dict[str, MemberRow], flow: tuple[float, float], alone: QueueAt | None
 ) -> Iterator[Said]:
     """Yield the sentence about the number of threads or members that would be enough."""
     queues = sum(1 for queue in group.queues() if queue.topic != retry_topic(group.name))
@@ -159,7 +177,7 @@ def _help(
     members, threads = len(group.online()), sum(row["threads"] or 1 for row in busy.values())
     if group.orderly:
         threads = min(threads, queues)  # one queue is one thread's work
-    needed = ceil(threads * stored / done) if done > 0 else None
+    needed = ceil(threads * stored / done) if done > 0 and _is_steady(view, group) else None
     if alone is not None:
         yield say("alone", queue=alone.name, who=alone.row["owner"])
     elif group.orderly and threads >= queues:
@@ -208,6 +226,7 @@ RULE = Rule(
             "All {threads} threads of {who} are always at work.",
         ),
         "all_busy": "All {threads} threads of {members} members are always at work.",
+        "some_busy": "{members} of {every} members are always at work, with all their {threads} threads.",
         "each": "A message takes about {each_ms}.",
         "alone": "{queue} alone gets more than {who} finishes: more threads help, another member does not.",
         "threads_unknown": "The members do not report their threads.",

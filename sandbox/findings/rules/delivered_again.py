@@ -23,12 +23,13 @@ def find(view: ClusterView) -> Iterator[Finding]:
         counts = {reason: view.history.rise(again_key(group.name, reason), WITHIN_MS) for reason in REASONS}
         total = sum(counts.values())
         if total > 0:
-            reason = max(REASONS, key=lambda reason: counts[reason])
+            reasons = [reason for reason in REASONS if counts[reason]]
+            cause = say(reasons[0]) if len(reasons) == 1 else say("both", **counts)
             yield Finding(
                 CODE,
                 WARNING,
                 Subject(GROUP, group.name, group.name),
-                (say("again", again=total), say(reason)),
+                (say("again", again=total), cause),
                 touches=of_group(group.name),
             )
 
@@ -56,6 +57,7 @@ RULE = Rule(
         ),
         "crash_before_commit": "A member crashed after it finished them and before it committed their offsets.",
         "reset": "A reset moved the group's offsets back.",
+        "both": "{crash_before_commit} after a crash before the commit, {reset} after a reset.",
     },
     find=find,
     healthy="No crash or reset repeats messages",

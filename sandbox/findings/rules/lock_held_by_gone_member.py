@@ -89,6 +89,7 @@ RULE = Rule(
     code=CODE,
     title="locks of a gone member",
     hold_ms=HOLD_MS,
+    of_moment=True,
     sentences={
         "crashed": Plural(
             "count",

@@ -45,6 +45,7 @@ RULE = Rule(
     code=CODE,
     title="not allowed to consume",
     hold_ms=HOLD_MS,
+    of_moment=True,
     sentences={
         "refused": "Brokers refuse the pulls of {group}: consumeEnable of its subscription group is false.",
         "waiting": Plural("waiting", "{waiting} message waits.", "{waiting} messages wait."),

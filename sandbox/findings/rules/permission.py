@@ -57,6 +57,7 @@ RULE = Rule(
     code=CODE,
     title="requests refused",
     hold_ms=HOLD_MS,
+    of_moment=True,
     sentences={
         "reads": "{topic} refuses reads (permission {permission}).",
         "writes": "{topic} refuses writes (permission {permission}).",

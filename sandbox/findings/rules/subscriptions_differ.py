@@ -59,6 +59,7 @@ RULE = Rule(
     code=CODE,
     title="different subscriptions or settings",
     hold_ms=HOLD_MS,
+    of_moment=True,
     sentences={
         "expression": "{who} subscribes to {topic} with {request}.",
         "expression_more": Plural(

@@ -36,6 +36,7 @@ RULE = Rule(
     code=CODE,
     title="stores no message",
     hold_ms=HOLD_MS,
+    of_moment=True,
     sentences={
         "full": "{broker} stores no message: its disk is full.",
         "failing": "{broker} stores no message: its disk fails.",

@@ -12,7 +12,7 @@ FOLLOWED = frozenset(
 )
 SENTENCES: Mapping[str, Sentence] = {
     "crashed": "{who} crashed.",
-    "stopped": "{who} stopped cleanly: its offsets are committed.",
+    "stopped": "{who} stopped cleanly: messages in progress interrupted, all before them committed.",
     "hangs": Plural(
         "queues",
         "{who} hangs. Brokers keep it for {kept_ms} without a heartbeat; until then its {queues} queue waits.",

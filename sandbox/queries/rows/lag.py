@@ -11,6 +11,7 @@ no answer of `consumerProgress` (an empty answer is its error 206).  No message 
 there is unknown (None), not the length of the queues.
 """
 
+import re
 from collections.abc import Mapping
 
 
@@ -30,3 +31,32 @@ def row_lag(row: Mapping[str, object]) -> int | None:
     if high is None or committed is None:
         return None
     return int(str(high)) - int(str(committed))
+
+
+def deleted_lag(row: Mapping[str, object]) -> int:
+    """Return the messages of `row_lag` that are below the queue's min offset: retention deleted them.
+
+    >>> deleted_lag({"min": "290", "max": "357", "committed": "37"})
+    253
+    """
+    low, lag = row.get("min"), row_lag(row)
+    if low is None or lag is None:
+        return 0
+    return max(0, min(lag, lag - (int(str(row["max"])) - int(str(low)))))
+
+
+def deleted_unread(row: Mapping[str, object]) -> int:
+    """Return the messages of `deleted_lag` that no member has: neither finished nor in its memory.
+
+    A group without a committed offset has lost none: where it begins is up to its members.
+    """
+    if row.get("committed") is None or not deleted_lag(row):
+        return 0
+    read = [int(str(at)) for at in (row["committed"], row.get("in_memory")) if at is not None]
+    if row.get("cells") and row.get("cells_from") is not None:
+        counts = re.findall(r"(\d*)[dpb]", str(row["cells"]))
+        read.append(int(str(row["cells_from"])) + sum(int(count or 1) for count in counts))
+    cached = row.get("cached")
+    if isinstance(cached, Mapping):
+        read.append(int(cached["max"]) + 1)
+    return max(0, int(str(row["min"])) - max(read))

@@ -3,6 +3,7 @@
 import { $, $$, around, el } from "./dom.js";
 import { number } from "./format.js";
 import { later } from "./later.js";
+import { setUpToasts } from "./toasts.js";
 import { t } from "./words.js";
 
 const PASSING_MS = 10000; // display time of a temporary refusal: too fast, too busy, no response
@@ -10,12 +11,13 @@ const sent = new Map(); // seq → button
 /** @type {import("./clock.js").SandboxClock | null} */
 let clock = null; // the sandbox's
 let address = ""; // of the sandbox
-const FOLLOWED_MS = 30000; // for so long a page shows what followed an action
+const UNDO_MS = 20000;
 
 /** @param {{ root: string, can: string[], time?: import("./clock.js").SandboxClock | null }} options */
 export function setUpActions({ root, can, time = null }) {
   clock = time;
   address = root;
+  setUpToasts($("#toasts"));
   const url = `${root}actions/`;
   document.body.addEventListener("click", (event) => {
     const button = around(event.target, "button, a");
@@ -34,7 +36,6 @@ export function setUpActions({ root, can, time = null }) {
     if (detail.follow) htmx.ajax("GET", `${address}ask/what-followed/?seq=${detail.seq}`, { target: "#toasts", swap: "beforeend" }).catch(() => {}); // it may sleep by now
   });
   document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
-    for (const line of $$(".followed[data-state]")) setTimeout(() => line.remove(), line.dataset.state === "done" ? FOLLOWED_MS : 0);
     const said = $(".refusal", detail.target);
     said?.focus();
     if (["429", "503"].includes(said?.dataset.status)) setTimeout(() => said.remove(), PASSING_MS);
@@ -110,7 +111,7 @@ export function refuse(near, line, status = "") {
 }
 
 /**
- * A short word in the corner; with `undo`, a button that stays a while.
+ * A short word in the corner; with `undo`, a button that stays longer.
  * @param {string} line
  * @param {{ label: string, act: (button: HTMLElement) => void } | null} [undo]
  */
@@ -124,6 +125,6 @@ export function toast(line, undo = null) {
     };
     node.append(button);
   }
+  if (undo) node.dataset.lasts = String(UNDO_MS);
   $("#toasts").append(node);
-  setTimeout(() => node.remove(), undo ? 20000 : 5000);
 }

@@ -27,12 +27,14 @@ export class Cards {
   selected = null;
   /** @type {HTMLElement | null} */
   shelf = null;
+  #room = { height: 0, fitted: "" };
 
   constructor(box, template, add) {
     this.box = box;
     this.template = template;
     this.add = add;
     for (const node of $$(".cons[data-client]", box)) this.#adopt(node);
+    new ResizeObserver(([{ contentRect }]) => (this.#room.height = Math.round(contentRect.height))).observe(box);
     box.addEventListener("click", ({ target }) => {
       const card = target.closest(".cons[data-client]");
       if (card) this.select(card.dataset.client);
@@ -81,7 +83,19 @@ export class Cards {
     }
     if (this.add) this.#idle(idle, data);
     const sentences = [...this.cards.values()].filter((card) => !card.say.hidden).length; // two are as high as a card
-    attr(this.box, "data-many", this.cards.size + sentences / 2 >= MANY);
+    this.#fit(this.cards.size + sentences / 2 >= MANY, `${this.cards.size} ${sentences} ${idle.length}`);
+  }
+
+  /** Where compact cards are still too high for the column, they have no meters; where that is not enough, it scrolls. */
+  #fit(many, what) {
+    const room = this.#room, fitted = `${many} ${what} ${room.height} ${this.selected}`;
+    if (fitted === room.fitted) return;
+    room.fitted = fitted;
+    const isCut = () => this.box.scrollHeight > this.box.clientHeight + 1;
+    attr(this.box, "data-many", many);
+    attr(this.box, "data-tight", null);
+    attr(this.box, "data-tight", many && isCut());
+    attr(this.box, "data-cut", isCut());
   }
 
   /** Place members without a queue below the sentence with the reason. */

@@ -63,10 +63,11 @@ export class History {
     return this.series.get(name);
   }
 
-  /** Returns true when a new second has begun. */
-  note(now_ms, lags) {
+  /** Returns true when a new second has begun. While the clock stands, its last second has the lag of now. */
+  note(now_ms, lags, stands = false) {
     const second = Math.floor(now_ms / 1000);
     const missed = this.second === null ? 1 : second - this.second;
+    if (missed === 0 && stands) return this.#renew(lags);
     if (missed < 1 && missed > -60) return false;
     if (missed < 0 || missed > KEEP) this.series.clear();
     if (missed < 0 || missed > 3) this.fill();
@@ -81,6 +82,16 @@ export class History {
     }
     this.second = second;
     return true;
+  }
+
+  #renew(lags) {
+    const changed = lags.filter(([name, lag]) => this.of(name).values.at(-1) !== lag);
+    for (const [name, lag] of changed) {
+      const series = this.of(name);
+      series.values.splice(-1, 1, lag);
+      series.version++;
+    }
+    return changed.length > 0;
   }
 
   #save() {

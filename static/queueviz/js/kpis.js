@@ -1,14 +1,14 @@
 /* The header figures of the Board. */
 import { $, attr, cls, hide, text } from "./dom.js";
 import { knownText } from "./down.js";
-import { deliveredText, retryText } from "./flow.js";
+import { deletedText, deliveredText, retryText } from "./flow.js";
 import { duration, number, rate } from "./format.js";
 import { t } from "./words.js";
 
 export class Kpis {
   #nodes = {};
   constructor() {
-    for (const id of ["lag", "known", "retry", "delivered", "old", "risk", "risky", "io", "e2e", "again", "oldbox", "strategy"]) this.#nodes[id] = $(`#k-${id}`);
+    for (const id of ["lag", "known", "gone", "retry", "delivered", "old", "risk", "risky", "io", "e2e", "again", "oldbox", "strategy"]) this.#nodes[id] = $(`#k-${id}`);
     for (const id of ["lag", "risk", "io"]) {
       const node = this.#nodes[id];
       if (!node) continue;
@@ -19,14 +19,15 @@ export class Kpis {
     }
   }
 
-  paint(header, now) {
+  paint(header, queues, now) {
     if (!header || !this.#nodes.lag) return;
     const n = this.#nodes;
     n.lag.set(number(header.lag));
     text(n.known, knownText(header));
+    text(n.gone, deletedText(queues));
     text(n.retry, retryText(header));
     text(n.delivered, deliveredText(header));
-    for (const note of [n.known, n.retry, n.delivered]) attr(note, "title", note.textContent), hide(note, !note.textContent);
+    for (const note of [n.known, n.gone, n.retry, n.delivered]) attr(note, "title", note.textContent), hide(note, !note.textContent);
     cls(n.delivered, "warn", Boolean(header.differs));
     cls(n.known.parentElement, "bad", isPartly(header));
     n.risk.set(number(header.redelivered_on_crash));

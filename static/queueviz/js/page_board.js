@@ -112,7 +112,7 @@ function paint(whole, jump) {
   cards.paint(data, now, rows.shorts);
   if (moved || !lanes.size) requestAnimationFrame(() => lanes.layout());
   lanes.paint(data, jump);
-  kpis.paint(data.header, now);
+  kpis.paint(data.header, whole.queues, now);
   const differ = $("#k-differ"), said = differText(data.header ?? {});
   if (differ && differ.textContent !== said) {
     text(differ, said);
@@ -155,7 +155,7 @@ function repaint() {
 
 /** Whether the chart has something new to draw. */
 function noteLags(queues, now) {
-  return history.note(now, Object.entries(queues).map(([key, row]) => [key, lagOf(row)])) || history.fresh;
+  return history.note(now, Object.entries(queues).map(([key, row]) => [key, lagOf(row)]), clock.rate === 0) || history.fresh;
 }
 
 function paintChart(data, now) {

@@ -1,9 +1,10 @@
 /* The rows of the Board: owner chip, name, strip, lag over age, sparkline, lock. Nodes are kept, and so is the order. */
 import { $, attr, cls, oneOf, text } from "./dom.js";
 import { asOf, downSaid, downText } from "./down.js";
+import { deletedSaid } from "./flow.js";
 import { duration, number } from "./format.js";
 import { colour, inOrder, parts, shortNames } from "./names.js";
-import { lagOf } from "./offsets.js";
+import { deletedLag, deletedUnread, lagOf } from "./offsets.js";
 import { drawLock } from "./ring.js";
 import { drawSpark } from "./spark.js";
 import "./strip.js";
@@ -29,7 +30,7 @@ export class QueueRows {
   }
 
   #adopt(node) {
-    const row = { node, own: $(".own", node), badge: $(".own .badge", node), name: $(".qname", node), broker: $(".qbroker", node), strip: $("qv-strip", node), lag: $(".lagn .lag", node), age: $(".age", node), mark: $(".downmark", node), spark: $(".spark", node), ring: $(".ring", node) };
+    const row = { node, own: $(".own", node), badge: $(".own .badge", node), name: $(".qname", node), broker: $(".qbroker", node), strip: $("qv-strip", node), lag: $(".lagn .lag", node), age: $(".age", node), gone: $(".gone", node), mark: $(".downmark", node), spark: $(".spark", node), ring: $(".ring", node) };
     this.rows.set(node.dataset.queue, row);
     return row;
   }
@@ -86,12 +87,14 @@ export class QueueRows {
       text(view.badge, who ? (member?.letter ?? "?") : "");
       const lag = lagOf(row);
       text(view.lag, number(lag));
+      const gone = deletedLag(row), unread = deletedUnread(row);
+      text(view.gone, gone ? t("row.deleted", { n: number(gone) }) : "");
       text(view.mark, downText(row));
       const selected = key === this.selected;
       attr(view.node, "aria-selected", String(selected));
       const pinned = row.oldest ? t("strip.pinned", { key: row.oldest.key ?? row.oldest.offset, age: duration(now - row.oldest.since_ms) }) : "";
       const held = row.held_until_ms ? (row.held_until_ms - now) / PATIENCE_MS : null;
-      const options = { now_ms: now, selected, silent: Boolean(who) && !alive(member), local: key.includes("@"), held, captions: { ...captions, pinned } };
+      const options = { now_ms: now, selected, silent: Boolean(who) && !alive(member), local: key.includes("@"), held, captions: { ...captions, pinned, below: unread ? t("strip.unread", { n: number(unread) }) : captions.below } };
       view.strip.draw(row, options, { jump, label: this.#sentence(key, row, member, reads, who, lag) });
       drawSpark(view.spark, history.of(key));
       this.#time(view, row, lag, now);
@@ -119,9 +122,9 @@ export class QueueRows {
   }
 
   #sentence(key, row, member, reads, who, lag) {
-    const down = downSaid(row), owner = t(reads ? "owner.reads" : who ? "owner.waits" : "owner.nobody", { who: member?.letter ?? who });
+    const more = [deletedSaid(row), downSaid(row)].filter(Boolean), owner = t(reads ? "owner.reads" : who ? "owner.waits" : "owner.nobody", { who: member?.letter ?? who });
     const said = t("strip.sentence", { queue: this.shorts.get(key), owner, min: number(row.min), committed: number(row.committed), memory: number(row.in_memory), next: number(row.next_pull), max: number(row.max), lag: number(lag) });
-    return down ? `${said}; ${down}` : said;
+    return [said, ...more].join("; ");
   }
 
   select(key, focus = false) {

@@ -57,7 +57,7 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
       gap = null;
       for (const row of rows) if (!first) judge(row);
       for (const row of rows) if (!first && row.type === "OffsetsReset" && row.method !== "undo" && actions.can("reset") && !config.attached) offerUndo(row);
-      if (!first && rows.some((row) => FINDINGS.has(row.type))) document.body.dispatchEvent(new CustomEvent("queueviz:findings"));
+      if (!first && (clock.rate === 0 || rows.some((row) => FINDINGS.has(row.type)))) document.body.dispatchEvent(new CustomEvent("queueviz:findings"));
       if (!first && rows.some((row) => SHAPE.has(row.type) || row.reason === "disk")) document.body.dispatchEvent(new CustomEvent("queueviz:shape"));
       first = false;
     },

@@ -3,7 +3,7 @@
 import { $, $$, around, el, hide, text } from "./dom.js";
 import { number } from "./format.js";
 import { parts } from "./names.js";
-import { larger, offset, runs } from "./offsets.js";
+import { larger, offset, readTo, runs } from "./offsets.js";
 import { scale } from "./scale.js";
 import { isUntold } from "./strip_plan.js";
 
@@ -55,7 +55,7 @@ class Peek {
       this.shown = shown;
       $(".found", this.box).replaceChildren();
       clearTimeout(this.#timer);
-      if (!mark && zone !== "deleted" && zone !== "end") this.#timer = setTimeout(() => this.#ask(key, at.offset, shown), REST_MS);
+      if (!mark && zone !== "deleted" && zone !== "unread" && zone !== "end") this.#timer = setTimeout(() => this.#ask(key, at.offset, shown), REST_MS);
     }
     hide(this.box, false);
     this.#place(x, strip.getBoundingClientRect());
@@ -115,18 +115,26 @@ function markAt(strip, clientX, clientY, row, window) {
 /** Which state the message is in; the names are those of the words on the page. */
 export function zoneOf(row, at) {
   const here = BigInt(at), min = offset(row.min) ?? 0n, max = offset(row.max), committed = offset(row.committed), memory = offset(row.in_memory), next = offset(row.next_pull);
-  if (here < min) return "deleted";
+  const read = readTo(row);
+  if (here < min) return read !== null && here >= read ? "unread" : (heldState(row, here, "pb") ?? "deleted");
   if (max === null || here >= max) return "end";
   if (committed !== null && here < committed) return "done";
   if (row.oldest && here === offset(row.oldest.offset)) return "pinned";
   if (memory !== null && here < memory) return "risk";
-  let from = offset(row.cells_from ?? row.in_memory);
-  for (const [state, count] of runs(row.cells)) {
-    if (from === null) break;
-    if (here >= from && here < from + BigInt(count)) return { d: "finished", p: "working", b: "waiting" }[state];
-    from += BigInt(count);
-  }
+  const held = heldState(row, here);
+  if (held) return held;
   const pulled = row.owner ? (next ?? larger(memory, committed)) : larger(memory, committed);
   if (pulled === null || isUntold(row)) return "unknown";
   return here >= pulled ? "lag" : "finished";
+}
+
+/** The state of a message in a member's memory, if it is one of `states`; null: no member has it. */
+function heldState(row, here, states = "dpb") {
+  let from = offset(row.cells_from ?? row.in_memory);
+  for (const [state, count] of runs(row.cells)) {
+    if (from === null) break;
+    if (here >= from && here < from + BigInt(count)) return states.includes(state) ? { d: "finished", p: "working", b: "waiting" }[state] : null;
+    from += BigInt(count);
+  }
+  return null;
 }

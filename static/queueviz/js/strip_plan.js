@@ -50,7 +50,8 @@ function zones({ owned, listed, untold, x, y, th, min, max, committed, memory, n
   const held = larger(memory, committed);
   const pulled = owned ? (next ?? held) : (held ?? next); // messages that no member holds must be pulled again
   const shown = memory !== null || listed; // a wire client does not show what it holds
-  const zone = (a, b) => box(x(a), y, x(b) - x(a), th);
+  const first = x(min); // below it everything is deleted, also for a group that has not read it
+  const zone = (a, b) => box(Math.max(first, x(a)), y, x(b) - Math.max(first, x(a)), th);
   const bx = history + gap / 2, t = th / 3;
   return {
     base: start > 0 ? `M0 ${r1(y + th / 2)}H${r1(start)}` : "",
@@ -92,11 +93,11 @@ function marks(row, { x, px, y, th, bottom, min, committed, memory, next, left, 
 }
 
 /** A reset that is only planned: what comes again runs back from the pin, what is skipped runs forward. */
-function preview({ x, y, th, committed, target, bottom }) {
-  const t = r1(x(target)), c = committed === null ? t : x(committed);
+function preview({ x, y, th, min, committed, target, bottom }) {
+  const t = r1(x(target)), c = committed === null ? t : x(committed), from = Math.max(x(min), Math.min(t, c));
   return {
-    replay: t < c ? box(t, y, c - t, th) : "",
-    skip: t > c ? box(c, y, t - c, th) : "",
+    replay: t < c ? box(from, y, c - from, th) : "",
+    skip: t > c ? box(from, y, t - from, th) : "",
     aim: `M${t} ${y - 2}V${bottom + 2}`,
     target: `M${t} ${y - 8}l4 4l-4 4l-4 -4z`,
   };
