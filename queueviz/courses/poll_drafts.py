@@ -39,7 +39,8 @@ def draft(course: Course, name: str) -> Draft:
     if name not in {known for known, _ in offered(course)}:
         return EMPTY
     slug, _, number = name.partition("/")
-    asked = LABS[slug].steps[int(number) - 1].predict
+    step = LABS[slug].steps[int(number) - 1]
+    asked = step.predict
     assert asked is not None, "only such steps are offered"
     numbers = LABS[slug].numbers(seed_of(course, LABS[slug]), 1)
     answers = [
@@ -47,4 +48,6 @@ def draft(course: Course, name: str) -> Draft:
         for letter, (_, text) in zip(LETTERS, asked.options, strict=False)
     ]
     blank = [("", "")] * (MOST_ANSWERS - len(answers))
-    return Draft(filled(asked.text, numbers)[:QUESTION_CHARS], [*answers, *blank])
+    task, question = filled(step.do, numbers), filled(asked.text, numbers)
+    both = f"{task} {question}"  # the class does not see the step
+    return Draft(both if len(both) <= QUESTION_CHARS else question[:QUESTION_CHARS], [*answers, *blank])

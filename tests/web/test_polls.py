@@ -334,7 +334,8 @@ def test_a_question_of_a_lab_is_run_with_its_numbers_in_one_sandbox_of_the_teach
     lab = LABS["lag-and-throughput"]
     assert address == f"/s/{slug}/labs/lag-and-throughput/"
     draft = lesson.teacher.get(f"{lesson.address}?from=lag-and-throughput/2").context["draft"]
-    assert draft.question == lab.steps[1].predict.text.format(**lab.numbers(port.seeds[slug], 1))
+    numbers = lab.numbers(port.seeds[slug], 1)
+    assert draft.question == f"{lab.steps[1].do} {lab.steps[1].predict.text}".format(**numbers)
     assert lesson.teacher.post(f"{lesson.address}1/run/")["Location"] == address
     assert lesson.students[0].post(f"{lesson.address}1/run/").status_code == 403
     lesson.to("reveal")
