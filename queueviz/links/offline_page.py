@@ -26,6 +26,7 @@ KEY = re.compile(r"""["`](\w+\.[\w ]+)["`]""")  # of a text, as "strip.head"
 FAMILY = re.compile(r"""["`](\w+)\.(?:[\w ]*\$\{|["`])""")  # of texts whose keys are computed, as `strip.${name}`
 FONT = re.compile(r"@font-face\s*\{[^}]*\}\s*")
 COMMENT = re.compile(r"/\*.*?\*/\s*", re.DOTALL)
+SPACE = re.compile(r" (?=[{}>])|(?<=[{};:,>])\s+|;\s*(?=})")  # in a style sheet: none of them means anything
 INDENT = re.compile(r"^[ \t]+|^[ \t]*//[^\n]*\n|^\n", re.MULTILINE)
 LEFT_ALONE = " !\"$&'()*+,-./:;=?@[\\]^_`{|}~<>"  # in a data address: what is written as it is
 
@@ -77,7 +78,7 @@ def _said() -> PageTexts:
 
 
 def _style(name: str) -> str:
-    return _shortened(FONT.sub("", _read(f"css/{name}.css")))
+    return SPACE.sub("", _shortened(FONT.sub("", _read(f"css/{name}.css"))))
 
 
 def _shortened(source: str) -> str:

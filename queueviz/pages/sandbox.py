@@ -139,6 +139,7 @@ class Shell(TypedDict):
     tab: str
     attached: bool
     begun_lab: Lab | None
+    board_path: str
     expires_at: datetime | None
 
 
@@ -170,6 +171,7 @@ def shell(request: HttpRequest, visit: policy.Visit, tab: str, *, wake: bool = T
         {**notice, "text": refusals.filled(notice["pattern"], notice["values"])} for notice in row.get("notices", ())
     ]
     snapshot["sandbox"] = row
+    begun_lab = LABS.get(row.get("lab", ""))
     return {
         "sandbox": visit.sandbox,
         "place_label": hidden_names.shown(visit.sandbox.label),
@@ -180,7 +182,8 @@ def shell(request: HttpRequest, visit: policy.Visit, tab: str, *, wake: bool = T
         "role": visit.role,
         "tab": tab,
         "attached": visit.is_attached,
-        "begun_lab": LABS.get(row.get("lab", "")),
+        "begun_lab": begun_lab,
+        "board_path": "" if begun_lab is None else f"labs/{begun_lab.slug}/",
         "expires_at": expires_at,
     }
 

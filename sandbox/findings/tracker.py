@@ -1,7 +1,7 @@
 """The findings that are open: a condition has to hold for its rule's time before it opens, and before it closes."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from sandbox.findings.finding import WORST_FIRST, Finding, Subject
@@ -72,14 +72,18 @@ class Tracker:
         self.open = self._ranked(self._tracked.values())
         return Changes(tuple(each for each in self.open if each.finding.key in opened), tuple(closed))
 
-    def shown(self, at_ms: int) -> tuple[OpenFinding, ...]:
-        """Return the open findings without those whose conditions ended `GONE_MS` ago."""
-        gone = {
-            key
-            for key, each in self._tracked.items()
-            if each.absent_ms is not None and at_ms - each.absent_ms >= GONE_MS
-        }
-        return self._ranked(each for key, each in self._tracked.items() if key not in gone) if gone else self.open
+    def shown(self, at_ms: int, stood: Collection[Key] = ()) -> tuple[OpenFinding, ...]:
+        """Return the open findings without those whose conditions ended `GONE_MS` ago.
+
+        `stood`: findings that pages have shown while the clock was stopped: they stay while their conditions hold.
+        """
+        shown: list[Tracked] = []
+        for key, each in self._tracked.items():
+            if each.opened_ms is None and key in stood:
+                shown.append(replace(each, opened_ms=at_ms))
+            elif each.absent_ms is None or at_ms - each.absent_ms < GONE_MS:
+                shown.append(each)
+        return self._ranked(shown)
 
     def standing(self, view: ClusterView) -> tuple[OpenFinding, ...]:
         """Return what holds in a view of a stopped clock, and keep nothing of it.

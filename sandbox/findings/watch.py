@@ -3,7 +3,7 @@
 from sandbox.findings.all_rules import RULES
 from sandbox.findings.finding import Finding
 from sandbox.findings.reading import mark_of, name_of, rows_of
-from sandbox.findings.tracker import OpenFinding, Tracker
+from sandbox.findings.tracker import Key, OpenFinding, Tracker
 from sandbox.findings.view import ClusterView
 from sandbox.journal.events import FindingClosed, FindingOpened
 from sandbox.journal.journal import Journal
@@ -22,12 +22,13 @@ class FindingWatch:
         self.tracker = Tracker(RULES)
         self.view: ClusterView | None = None
         self.shown: tuple[tuple[OpenFinding, ...], ClusterView | None] = (), None
+        self._stood: frozenset[Key] = frozenset()  # shown while the clock was stopped
 
     def look(self, view: ClusterView, *, follows: bool) -> None:
         """Look at the next view; `follows` is False after a gap (`History.begin`)."""
         self.view = view
         changes = self.tracker.update(view, follows=follows)
-        self.shown = self.tracker.shown(view.at_ms), view
+        self.shown = self.tracker.shown(view.at_ms, self._stood), view
         for finding, lasted_ms in changes.closed:
             self._closed(finding, lasted_ms, "ended")
         for each in changes.opened:
@@ -48,6 +49,7 @@ class FindingWatch:
     def stand(self, view: ClusterView) -> None:
         """Show the findings of a view of a stopped clock; the journal and the next look do not depend on it."""
         self.shown = self.tracker.standing(view), view
+        self._stood = frozenset(each.finding.key for each in self.shown[0])
 
     def end(self, now_ms: int) -> None:
         """Close what is open, because nothing is known from now on."""

@@ -33,7 +33,7 @@ MOST_EVENTS = 200_000  # events of one attempt, which are kept in memory; the sa
 FOR_STEPS, FOR_PREDICTIONS = 70, 30  # of 100: steps met; predictions given, right or not, or in an exam those right
 
 TOO_LONG = _("This attempt has reached its limit of {most} events; later events are ignored.")
-NOTHING_YET = _("Nothing has happened in step {step} yet.")
+NOTHING_YET = _("Step {step} waits for what its task names.")
 WAITS_FOR = {
     "predict": _("Step {step} waits for your prediction."),
     "say": _("Step {step} waits for your observation."),

@@ -95,7 +95,7 @@ def states_of(lines: list[Line], evidence: Evidence, opened: int, phase: str) ->
         if phase == "predict" and not line.before:
             yield LineState("later", options, PREDICT_FIRST, {})
         elif blocked:
-            yield LineState("later", options, IN_ORDER, {"line": blocked})
+            yield LineState("later", options, IN_ORDER, {"line": number - 1})
         else:
             reason, values = _reason(line, evidence, done)
             if not options:

@@ -110,7 +110,7 @@ def test_without_its_keys_it_says_what_the_brokers_say(scene: Scene) -> None:
     for keys in (None, None), (KEYS[0], "not its secret"):
         row = scene.attach(AttachedSettings((scene.server.namesrv,), *keys, tls=True))
         assert row["state"] == "live", "name servers tell everybody"
-        assert "Broker broker-a does not tell everything" in (row["trouble"] or "")
+        assert "Broker broker-a does not report everything" in (row["trouble"] or "")
 
 
 def test_an_untrusted_certificate_is_reported(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,6 +60,10 @@ def test_members_that_differ_are_named_before_their_holding_time_is_over(staged:
     assert "subscriptions_differ" not in shown(stage), "the clock runs: it may pass"
     stop(stage)
     assert "subscriptions_differ" in shown(stage)
+    stage.act("SetRate", rate=1)
+    stage.world.run(2.5)
+    assert "subscriptions_differ" in shown(stage), "what was shown stays while it holds"
+    assert "subscriptions_differ" not in stage.codes, "the journal waits for the holding time"
 
 
 def test_a_lock_that_is_free_again_is_not_said_to_be_held(staged: Staged) -> None:

@@ -125,6 +125,8 @@ def test_starting_makes_a_sandbox_of_one_s_own_with_the_lab_begun(student: Clien
     assert begun == f"/s/{slug}/labs/{LAB}/"
     assert Sandbox.objects.get(slug=slug).name == "More members than queues"
     assert [event["lab"] for event in events(student, slug) if event["type"] == "LabStarted"] == [LAB]
+    for page in ("", "journal/"):
+        assert f'<a href="{begun}"' in student.get(f"/s/{slug}/{page}").content.decode(), "the Board has the panel"
     assert student.get("/labs/none/").status_code == 405
     assert student.post("/labs/none/").status_code == 404
 

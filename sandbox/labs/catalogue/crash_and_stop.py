@@ -169,7 +169,7 @@ CRASH_AND_STOP = Lab(
             mark="header:again",
             predict=Question(
                 text=_("How many of the {burst} messages will be redelivered?"),
-                kind=Number(_("messages"), within=2),
+                kind=Number(_("messages"), within=1),
                 right=_again,
             ),
             check=_stopped_cleanly,

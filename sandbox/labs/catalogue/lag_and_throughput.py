@@ -121,10 +121,19 @@ def _is_drained(evidence: Evidence) -> Verdict:
     if (lag := evidence.lag(n["group"], n["topic"])) > 0:
         return Verdict.not_yet(_("{lag} messages are left."), lag=lag)
     return Verdict.met(
-        _("The lag reached 0 {drained_s} s after the last message."),
+        _(
+            "The lag reached 0 {drained_s} s after the last message: the queue with the most messages, "
+            "{queue}, finished last."
+        ),
         drained_s=round(_drained_s(evidence)),
+        queue=_last_queue(evidence),
         rests_on=[change, *_newest(evidence)],
     )
+
+
+def _last_queue(evidence: Evidence) -> str:
+    rows = evidence.deliveries_of(evidence.numbers["group"], outcome="SUCCESS")
+    return f"q{rows[-1].queue.rpartition('/')[2]}"
 
 
 def _drained_s(evidence: Evidence) -> float:
@@ -278,7 +287,7 @@ LAG_AND_THROUGHPUT = Lab(
             title=_("Time to drain"),
             rate=10,
             do=_("Set the rate of shop to 0 and wait until the lag is 0."),
-            watch=_('Lag in the header, and "Threads" on the cards while it falls.'),
+            watch=_("Lag in the header, and the consumption rate while it falls."),
             mark="header:lag",
             predict=Question(
                 text=_("After how many seconds does the lag reach 0?"),
@@ -294,7 +303,7 @@ LAG_AND_THROUGHPUT = Lab(
             ),
             why=Question(
                 text=_(
-                    'While the lag fell, each card with a lane showed "Threads 1 / 1". What would have made '
+                    "While the lag fell, each member with a queue worked without a pause. What would have made "
                     "the group faster?"
                 ),
                 kind=choice(

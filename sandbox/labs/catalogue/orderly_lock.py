@@ -8,13 +8,14 @@ from sandbox.labs.evidence import Evidence, Numbers, Seen, last, queue_of
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth
 from sandbox.labs.question_kinds import Answer, EventClick, Number, choice
 from sandbox.labs.script import Hands
-from sandbox.labs.script_acts import crash, restart, stop, wait
+from sandbox.labs.script_acts import Until, crash, restart, stop, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import seconds_between
 from sandbox.labs.verdict import Verdict
 
+UNLOCK_S = 5  # a clean stop unlocks within this time
 TRUST_S = 30  # how long a client trusts its own lock
 CUSTOMERS = tuple(f"customer-{number:02}" for number in range(1, 25))
 
@@ -110,8 +111,12 @@ def _all_taken_over(evidence: Evidence) -> Verdict:
     if crash is None or len({queue_of(entry.event) for entry in taken}) < len(stuck):
         return Verdict.not_yet(_("{left} queues are waiting for their locks."), left=len(stuck) - len(taken))
     return Verdict.met(
-        _("{other} acquired the last lock {after_s} s after the crash."),
+        _(
+            "{other} acquired the last lock {after_s} s after the crash: it asks every 20 s, and the "
+            "locks expired {ended_s} s after the crash."
+        ),
         after_s=round((taken[-1].at_ms - crash.at_ms) / 1000),
+        ended_s=round((max(row.event.expires_at_ms for row in stuck.values()) - crash.at_ms) / 1000),
         rests_on=[crash, *taken],
     )
 
@@ -141,8 +146,10 @@ def _unlocked(evidence: Evidence) -> Verdict:
     unlocked = [
         entry
         for entry in evidence.of(QueueUnlocked, since=stops[-1].seq, why="shutdown")
-        if _of_one(evidence, entry.event.client_id)
+        if entry.event.topic == n["topic"] and _of_one(evidence, entry.event.client_id)
     ]
+    if not unlocked and evidence.passed_s(stops[-1].at_ms) > UNLOCK_S:
+        return Verdict.wrong(HELD_NONE, rests_on=[stops[-1]])
     queues = {queue_of(entry.event) for entry in unlocked}
     locked = [
         entry
@@ -156,6 +163,14 @@ def _unlocked(evidence: Evidence) -> Verdict:
         after_s=round((locked[-1].at_ms - stops[-1].at_ms) / 1000),
         rests_on=[stops[-1], *unlocked, locked[-1]],
     )
+
+
+def _holds_again(evidence: Evidence) -> bool:
+    """Return True if the restarted member has locked queues of the topic."""
+    restarts = evidence.actions("RestartActor", since=0, actor=evidence.numbers["one"])
+    locks = evidence.of(QueueLocked, since=restarts[-1].seq) if restarts else []
+    of_topic = [entry for entry in locks if entry.event.topic == evidence.numbers["topic"]]
+    return any(_of_one(evidence, entry.event.client_id) for entry in of_topic)
 
 
 def _hand_over_s(evidence: Evidence) -> Truth:
@@ -179,6 +194,8 @@ def _left_on_the_board(hands: Hands) -> float:
     return round((max(ends) - hands.evidence.now_ms) / 1000)
 
 
+UNTIL_LOCKED = Until(_("Possible when {one} has locks again."), _holds_again)
+
 SOLUTION = Solution(
     SolvedStep(before=wait("before_s"), predict="wait", do=crash("one"), say=_left_on_the_board),
     SolvedStep(
@@ -186,7 +203,7 @@ SOLUTION = Solution(
         say=lambda h: round(float(str(_take_over_s(h.evidence).value))),
         why=lambda h: str(_renewals(h.evidence).rests_on[0]),
     ),
-    SolvedStep(before=(restart("one"), wait(30)), predict=1, do=stop("one"), say=0, why="unlocks"),
+    SolvedStep(before=(restart("one"), UNTIL_LOCKED), predict=1, do=stop("one"), say=0, why="unlocks"),
 )
 
 
@@ -206,6 +223,7 @@ CRASHED = _(
     "The crash itself changed no lock: {one} could not act any more. Look further back, for the last time {one} "
     "received the lock."
 )
+HELD_NONE = _("{one} held no lock when it stopped: restart it, wait until it has queues, and stop it again.")
 AGAIN = _("{one} crashed again. Restart it, wait until it has queues, and stop it cleanly.")
 
 ORDERLY_LOCK = Lab(

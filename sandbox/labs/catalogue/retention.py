@@ -18,7 +18,7 @@ from sandbox.labs.question_kinds import Number, choice
 from sandbox.labs.script import Hands
 from sandbox.labs.script_acts import act, restart, stop, wait
 from sandbox.labs.setups import member, topic
-from sandbox.labs.solution import Solution, SolvedStep
+from sandbox.labs.solution import Solution, SolvedStep, answer_of
 from sandbox.labs.translation_marks import _
 from sandbox.labs.truths import field_of
 from sandbox.labs.verdict import Verdict
@@ -137,7 +137,10 @@ def _goes_on(evidence: Evidence) -> Verdict:
             )
         )
     return Verdict.met(
-        _("{group} continues at {start}; its committed offset was {committed}: {lost} messages were never finished."),
+        _(
+            "{group} continues at {start}; its committed offset was {committed}: {lost} messages were "
+            "never finished, pulled ones included."
+        ),
         start=taken[0].event.start_offset,
         committed=jump.event.previous or 0,
         lost=jump.event.offset - (jump.event.previous or 0),
@@ -171,9 +174,10 @@ def _is_given(evidence: Evidence, answer: object) -> bool:
     return corrected is not None and answer == float(corrected.event.given)
 
 
-def _is_not_pulled(evidence: Evidence, answer: object) -> bool:
-    corrected = _corrected(evidence)
-    return corrected is not None and answer == float(corrected.event.given - corrected.event.asked)
+def _not_pulled(evidence: Evidence) -> Truth:
+    if (corrected := _corrected(evidence)) is None:
+        return Truth(0.0)
+    return Truth(float(corrected.event.given - corrected.event.asked), (corrected.seq,))
 
 
 def _is_overtaken(evidence: Evidence) -> Verdict:
@@ -208,17 +212,6 @@ def _oldest(hands: Hands) -> str:
     return str(row(hands, f"{BROKER}:0")["min"])
 
 
-def _jumped(hands: Hands) -> float:
-    """Return the largest jump of a committed offset in the open step."""
-    commits = hands.evidence.of(OffsetCommitted)
-    return float(max(entry.event.offset - (entry.event.previous or 0) for entry in commits))
-
-
-def _not_pulled(hands: Hands) -> float:
-    [moved] = hands.evidence.of(OffsetMoved)
-    return moved.event.given - moved.event.asked
-
-
 SOLUTION = Solution(
     SolvedStep(
         before=wait(10),
@@ -228,9 +221,14 @@ SOLUTION = Solution(
         say=_oldest,
         why="age",
     ),
-    SolvedStep(predict="min", do=restart(READER), within_s=60, say=_jumped, why="broker"),
+    SolvedStep(predict="min", do=restart(READER), within_s=60, say=answer_of(_lost), why="broker"),
     SolvedStep(
-        before=wait(30), predict="some", do=(SEND, wait(3), AGE, CLEAN), within_s=60, say=_jumped, why="dropped"
+        before=wait(30),
+        predict="some",
+        do=(SEND, wait(3), AGE, CLEAN),
+        within_s=60,
+        say=answer_of(_not_pulled),
+        why="dropped",
     ),
 )
 
@@ -252,10 +250,7 @@ DRAINED = _(
     "{reader} had read all deleted messages. Send another burst, age the files and delete them while it is still "
     "working."
 )
-NOT_PULLED = _(
-    "You wrote {given}: that is the number of messages not pulled. The messages in the memory of {reader} were "
-    "dropped with the queue, and are also deleted."
-)
+NOT_PULLED = _("{reader} dropped the queue with its messages in memory: the committed offset jumped over them, too.")
 BY_GROUP = _("The broker ignores groups when it deletes: {group} was still behind when the files were deleted.")
 
 RETENTION = Lab(
@@ -360,11 +355,13 @@ RETENTION = Lab(
             ),
             check=_is_overtaken,
             say=Question(
-                text=_("How many messages did no member finish? Compare the committed offset before and after."),
+                text=_(
+                    'How many messages did reader not pull any more? Read both offsets of "corrected" in the journal.'
+                ),
                 kind=Number(_("messages"), within=1),
-                right=_lost,
-                again=_("You wrote {given}; subtract the committed offset before the jump from the one after it."),
-                misreadings=(Misreading(NOT_PULLED, _is_not_pulled), Misreading(IS_MIN, _is_given)),
+                right=_not_pulled,
+                again=_("You wrote {given}; subtract the offset that was asked for from the one that was given."),
+                misreadings=(Misreading(IS_MIN, _is_given),),
             ),
             why=Question(
                 text=_("What happened to the messages in the memory of reader?"),
@@ -375,6 +372,7 @@ RETENTION = Lab(
                 ),
                 right=lambda e: Truth("dropped"),
                 again=_("Compare the committed offset before the jump with the pulled offset of reader."),
+                misreadings=(Misreading(NOT_PULLED, chosen("finished")),),
             ),
             hints=(_("The messages in the memory of a member count as not finished."),),
         ),
@@ -393,6 +391,6 @@ RETENTION = Lab(
         SOLUTION.wrong("waits until read", "deletion always loses messages", DRAINED).at(
             3, do=(SEND, _until_read, AGE, CLEAN), within_s=PATIENCE_S
         ),
-        SOLUTION.wrong("not pulled", "pulled messages are safe", NOT_PULLED).at(3, say=_not_pulled),
+        SOLUTION.wrong("pulled", "pulled messages are safe", NOT_PULLED).at(3, why="finished"),
     ),
 )

@@ -17,7 +17,7 @@ class Events extends JournalList {
   /** Without links to places: a button holds none. */
   line(row) {
     const seq = String(row.seq), button = el("button", { type: "button", "data-seq": seq }, ...super.line({ ...row, messages: undefined }).childNodes);
-    button.firstChild?.replaceWith(el("time", { class: "num muted", title: seq }, clock(Number(row.at_ms))));
+    button.prepend(el("time", { class: "num muted" }, clock(Number(row.at_ms))));
     return el("li", {}, button);
   }
 }
