@@ -77,13 +77,23 @@ class Tracker:
 
         `stood`: findings that pages have shown while the clock was stopped: they stay while their conditions hold.
         """
-        shown: list[Tracked] = []
-        for key, each in self._tracked.items():
-            if each.opened_ms is None and key in stood:
-                shown.append(replace(each, opened_ms=at_ms))
-            elif each.absent_ms is None or at_ms - each.absent_ms < GONE_MS:
-                shown.append(each)
-        return self._ranked(shown)
+        gone = {
+            key
+            for key, each in self._tracked.items()
+            if each.absent_ms is not None and at_ms - each.absent_ms >= GONE_MS
+        }
+        early = {
+            key: replace(each, opened_ms=at_ms)
+            for key, each in self._tracked.items()
+            if each.opened_ms is None and key in stood
+        }
+        if not gone and not early:
+            return self.open
+        return self._ranked(early.get(key, each) for key, each in self._tracked.items() if key not in gone)
+
+    def is_tracked(self, key: Key) -> bool:
+        """Return True if the condition of this finding holds, or held a moment ago."""
+        return key in self._tracked
 
     def standing(self, view: ClusterView) -> tuple[OpenFinding, ...]:
         """Return what holds in a view of a stopped clock, and keep nothing of it.

@@ -28,6 +28,7 @@ class FindingWatch:
         """Look at the next view; `follows` is False after a gap (`History.begin`)."""
         self.view = view
         changes = self.tracker.update(view, follows=follows)
+        self._stood = frozenset(filter(self.tracker.is_tracked, self._stood))
         self.shown = self.tracker.shown(view.at_ms, self._stood), view
         for finding, lasted_ms in changes.closed:
             self._closed(finding, lasted_ms, "ended")

@@ -64,6 +64,11 @@ def test_members_that_differ_are_named_before_their_holding_time_is_over(staged:
     stage.world.run(2.5)
     assert "subscriptions_differ" in shown(stage), "what was shown stays while it holds"
     assert "subscriptions_differ" not in stage.codes, "the journal waits for the holding time"
+    stage.act("StopActor", actor="B")
+    stage.run(30)
+    stage.member("C", expression="paid")
+    stage.world.run(1.5)
+    assert "subscriptions_differ" not in shown(stage), "it ended, so it waits again"
 
 
 def test_a_lock_that_is_free_again_is_not_said_to_be_held(staged: Staged) -> None:
