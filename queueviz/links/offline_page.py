@@ -51,7 +51,7 @@ def offline_page(recording: bytes, *, title: str, language: str, notes: Sequence
         "texts": json_script(_said(), "texts", Letters),
         "notes": json_script([note._asdict() for note in notes], "notes", Letters),
         "styles": mark_safe("\n".join(map(_style, STYLES))),
-        "modules": mark_safe(json.dumps({"imports": modules}).replace("</", "<\\/")),
+        "modules": mark_safe(json.dumps({"imports": modules}, cls=Letters).replace("</", "<\\/")),
         "recording": base64.b64encode(recording).decode(),
     }
     return render_to_string("queueviz/pages/offline.html", context)

@@ -151,12 +151,12 @@ def _begin(request: HttpRequest, requester: visitor.Visitor, lab: Lab, *, exam: 
     """Begin the lab in a new sandbox and redirect to it.  If the visitor has too many sandboxes, show them."""
     make_room(request, requester)
     try:
-        return redirect(begun(requester, lab, exam=exam))
+        return redirect(begin_lab(requester, lab, exam=exam))
     except creation.TooManyOwned as refused:
         return errors.too_many_owned(request, requester, refused)
 
 
-def begun(requester: visitor.Visitor, lab: Lab, *, exam: bool = False, seed: str | None = None) -> str:
+def begin_lab(requester: visitor.Visitor, lab: Lab, *, exam: bool = False, seed: str | None = None) -> str:
     """Begin the lab in a new sandbox of the visitor and return its address.  `seed`: None: drawn."""
     made = creation.create(
         requester,

@@ -96,7 +96,7 @@ def run(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         return redirect(poll.run)
     make_room(request, requester)
     try:
-        poll.run = labs.begun(requester, lab, seed=seed_of(visit.course, lab))
+        poll.run = labs.begin_lab(requester, lab, seed=seed_of(visit.course, lab))
     except creation.TooManyOwned as refused:
         return errors.too_many_owned(request, requester, refused)
     poll.save(update_fields=["run"])

@@ -260,13 +260,14 @@ class Attempt:
             return
         self.receipts.keep(Receipt(self.step, part, entry.seq, entry.at_ms, self.receipts.digest(), key))
         question = _asked(step, part)
-        verdict = question.judge(self.evidence, question.kind.parse(fields["value"]))
+        answer = question.kind.parse(fields["value"])
+        verdict = question.judge(self.evidence, answer)
         if not verdict.is_met:
             self.verdict = verdict
             self.mistakes.append((self.step, entry.seq, verdict))
             return
         self._rests_on |= set(verdict.rests_on)
-        self.answers[part] = question.kind.parse(fields["value"])
+        self.answers[part] = answer
         self._go_on(entry, part)
 
     def _touched(self, entry: Entry, fields: dict[str, Any]) -> None:

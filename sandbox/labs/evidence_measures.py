@@ -3,9 +3,8 @@
 from collections import Counter
 
 from sandbox.journal.events import ActionTaken, MemberStateChanged, MessagesStored, OffsetCommitted, TopicChanged
+from sandbox.journal.events.members import ENDED
 from sandbox.labs.evidence import Delivery, Evidence, Seen, queue_of
-
-ENDED = frozenset({"stopped", "crashed", "refused"})
 
 
 def lag_at(evidence: Evidence, group: str, topic: str, at_ms: int) -> int:

@@ -84,24 +84,24 @@ def states_of(lines: list[Line], evidence: Evidence, opened: int, phase: str) ->
     after it again.
     """
     done: Seen[ActionTaken] | None = None
-    blocked = 0  # the first line that is not done
+    is_blocked = False  # a line before is not done
     for number, line in enumerate(lines, start=1):
         options = tuple(_option(act, action) for act in line.acts if (action := act.action(evidence)) is not None)
         taken = _newest(evidence, options, opened)
-        if not blocked and taken is not None and (done is None or taken.seq > done.seq):
+        if not is_blocked and taken is not None and (done is None or taken.seq > done.seq):
             done = taken
             yield LineState("done", options, "", {})
             continue
         if phase == "predict" and not line.before:
             yield LineState("later", options, PREDICT_FIRST, {})
-        elif blocked:
+        elif is_blocked:
             yield LineState("later", options, IN_ORDER, {"line": number - 1})
         else:
             reason, values = _reason(line, evidence, done)
             if not options:
                 reason = reason or LACKING
             yield LineState("later" if reason else "now", options, reason, values)
-        blocked = blocked or number
+        is_blocked = True
 
 
 def _reason(line: Line, evidence: Evidence, done: Seen[ActionTaken] | None) -> tuple[str, dict[str, object]]:

@@ -48,7 +48,9 @@ def test_only_hatching_and_copies_in_memory_are_left_of_min(modules: Modules, ro
     for zone in ZONES:
         starts = [float(x) for x in re.findall(r"M([\d.]+)", plan["paths"].get(zone, ""))]
         assert all(x >= first - BAR for x in starts), (zone, starts, first)
-    begin, width = map(float, re.match(r"M([\d.]+) [\d.]+h([\d.]+)", plan["paths"]["deleted"]).groups())  # type: ignore[union-attr]
+    hatched = re.match(r"M([\d.]+) [\d.]+h([\d.]+)", plan["paths"]["deleted"])
+    assert hatched is not None
+    begin, width = map(float, hatched.groups())
     assert begin + width == pytest.approx(first, abs=0.2), "hatched up to min"
 
 

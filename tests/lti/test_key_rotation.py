@@ -24,8 +24,8 @@ def _keys_of_the_database(settings: Any) -> None:
 
 
 def published() -> dict[str, Any]:
-    found: Any = Client().get("/lti/jwks.json").json()
-    return {key["kid"]: key for key in found["keys"]}
+    jwks: Any = Client().get("/lti/jwks.json").json()
+    return {key["kid"]: key for key in jwks["keys"]}
 
 
 def signed_with(private: str) -> str:

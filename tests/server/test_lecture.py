@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 from websockets.sync.client import connect
+from websockets.typing import Subprotocol
 
 from queueviz.courses.broadcasts import LEAD_S
 from queueviz.operations.remote_pages import RemotePages
@@ -87,7 +88,7 @@ class Seat:
         with connect(
             f"{self.url.replace('http', 'ws')}/ws/live/",
             origin=self.url,
-            subprotocols=[PROTOCOL],  # type: ignore[list-item]
+            subprotocols=[Subprotocol(PROTOCOL)],
             additional_headers={"Cookie": cookies},
             proxy=None,
             open_timeout=PATIENCE_S,

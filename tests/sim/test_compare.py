@@ -36,9 +36,9 @@ def seq_of(directory: Path, action: str) -> int:
 def test_a_clean_stop_instead_of_a_crash_gives_the_locks_back(crashed: Path) -> None:
     seq = seq_of(crashed, "CrashActor")
     shares: list[float] = []
-    found = compare(crashed, {seq: StopActor(actor="A")}, progress=shares.append)
-    crash, stop = found.before, found.after
-    assert found.same_until < seq
+    compared = compare(crashed, {seq: StopActor(actor="A")}, progress=shares.append)
+    crash, stop = compared.before, compared.after
+    assert compared.same_until < seq
     assert (crash.came or {})["type"] == (stop.came or {})["type"] == "MemberStateChanged"
     assert [side.came["state"] for side in (crash, stop) if side.came] == ["crashed", "stopping"]
     assert (stop.figures.lost, crash.figures.lost) == (0, 0)
@@ -46,29 +46,29 @@ def test_a_clean_stop_instead_of_a_crash_gives_the_locks_back(crashed: Path) -> 
     assert waits[0] is not None
     assert waits[0].ms > (waits[1].ms if waits[1] is not None else 0) + 10_000  # None: none had to wait
     assert (
-        crash.played.rows[-1]["at_ms"] - found.actions[0]["at_ms"] >= 80_000
+        crash.played.rows[-1]["at_ms"] - compared.actions[0]["at_ms"] >= 80_000
     )  # also behind the end of what was recorded
     assert shares == sorted(shares)
 
 
 def test_without_the_action_nothing_of_it_happens(crashed: Path) -> None:
     seq = seq_of(crashed, "CrashActor")
-    found = compare(crashed, {seq: None})
-    assert found.after.figures.delivered_again == 0
-    assert all(row["state"] != "crashed" for row in found.after.played.rows if row["type"] == "MemberStateChanged")
-    assert found.before.played.rows[:100] == found.after.played.rows[:100]
+    compared = compare(crashed, {seq: None})
+    assert compared.after.figures.delivered_again == 0
+    assert all(row["state"] != "crashed" for row in compared.after.played.rows if row["type"] == "MemberStateChanged")
+    assert compared.before.played.rows[:100] == compared.after.played.rows[:100]
 
 
 def test_the_same_action_again_is_the_same_run(crashed: Path) -> None:
-    found = compare(crashed, {seq_of(crashed, "CrashActor"): CrashActor(actor="A")})
-    assert (found.before.came, found.after.came) == (None, None)
-    assert found.before.figures == found.after.figures
+    compared = compare(crashed, {seq_of(crashed, "CrashActor"): CrashActor(actor="A")})
+    assert (compared.before.came, compared.after.came) == (None, None)
+    assert compared.before.figures == compared.after.figures
 
 
 def test_both_runs_are_recordings_of_one_board_from_before_the_action_on(crashed: Path) -> None:
-    found = compare(crashed, {seq_of(crashed, "CrashActor"): StopActor(actor="A")})
-    before, after = (Recording(io.BytesIO(side.played.recording or b"")) for side in (found.before, found.after))
-    at_ms = found.actions[0]["at_ms"]
+    compared = compare(crashed, {seq_of(crashed, "CrashActor"): StopActor(actor="A")})
+    before, after = (Recording(io.BytesIO(side.played.recording or b"")) for side in (compared.before, compared.after))
+    at_ms = compared.actions[0]["at_ms"]
     for recording in (before, after):
         times = [frame.at_ms - at_ms for frame in recording.frames()]
         assert times[0] <= -20_000

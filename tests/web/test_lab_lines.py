@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 
 from sandbox.control.actions import ResetOffsets, parse_action
+from sandbox.labs.attempt import Part
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.lab import Lab
 from sandbox.labs.lab import shown as written
@@ -55,10 +56,11 @@ class PanelStudent(LabPlayer):
             self.wait(wait_s)
             passed_s += wait_s
             assert passed_s < PATIENCE_S.get((self.lab.slug, number), USUAL_S), self.attempt.verdict.sentence()
-        for part in ("say", "why"):
+        parts: tuple[Part, ...] = ("say", "why")
+        for part in parts:
             question = getattr(step, part)
             if question is not None and (self.attempt.step, self.attempt.phase) == (number, part):
-                self._answer(part, text_of(question.right(self.evidence).value))  # type: ignore[arg-type]
+                self._answer(part, text_of(question.right(self.evidence).value))
         assert self.attempt.step == number + 1, (number, self.attempt.phase, self.attempt.verdict.sentence())
 
     def press_next(self) -> bool:

@@ -14,7 +14,7 @@ from sandbox.control.actions import CrashActor, StopActor
 from sandbox.simulation.claims import CLAIMS
 from tests.web.fake_port import CRASH_TAKEN, FakePort
 
-BROKEN = {
+BROKEN: dict[str, Any] = {
     "claim": "no-duplicates-after-a-crash",
     "seeds": 200,
     "tried": [(seed, int(seed < 197)) for seed in range(200)],
@@ -366,7 +366,7 @@ def test_the_counterexample_is_saved_as_a_test(visitor: Client, mine: str, port:
 
 
 def test_a_counterexample_of_custom_settings_has_no_test(visitor: Client, mine: str, port: FakePort) -> None:
-    result = {**BROKEN, "counterexample": {**BROKEN["counterexample"], "recipe": None}}  # type: ignore[dict-item]
+    result = {**BROKEN, "counterexample": {**BROKEN["counterexample"], "recipe": None}}
     address = play_of(mine, "claim", {"claim": BROKEN["claim"], "seeds": 200}, "done", result=result)
     assert "It cannot be saved as a test" in visitor.get(address).content.decode()
     assert visitor.get(f"{address}test.py").status_code == 409

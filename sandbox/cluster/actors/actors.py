@@ -26,6 +26,7 @@ from sandbox.cluster.client_files import ClientFiles
 from sandbox.cluster.context import Context
 from sandbox.control.actions import StartConsumer, StartProducer
 from sandbox.journal.events import Entry, MemberStateChanged
+from sandbox.journal.events.members import ENDED
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.kernel.ids import client_id, instance_name
 
@@ -34,7 +35,6 @@ log = logging.getLogger(__name__)
 FIRST_PID = 4_001
 FIRST_HOST = 11  # 10.0.0.11 is the first actor's address: two digits each, so that ids sort as labels do
 BIRTHS_KEPT = 512
-RESTING = ("stopped", "crashed", "refused")  # an actor in another state had a process
 STOP_PATIENCE_S = 2.0  # of the machine's time; an actor that has not stopped by then is left as after a crash
 
 Actor = ConsumerActor | ProducerActor
@@ -273,7 +273,7 @@ class Actors:
         for record in records:
             actor = ConsumerActor.of(record) if record["kind"] == "consumer" else ProducerActor.of(record)
             self.by_label[actor.label] = actor
-            if record["state"] not in RESTING:
+            if record["state"] not in ENDED:  # it had a process
                 actor.rest("crashed" if crashed else "stopped")
                 if record["state"] != "stopping":  # stopped by a user: it stays stopped
                     ran.append(actor)

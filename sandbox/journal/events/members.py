@@ -6,6 +6,9 @@ from sandbox.journal.events.event import said
 from sandbox.journal.events.shapes import Labels, Long, QueueRuns, Runs
 from sandbox.kernel.sentences import Plural
 
+ENDED = frozenset({"stopped", "crashed", "refused"})
+"""States of a member whose process is over."""
+
 
 @said("quiet", "step", "{who} {phase}: {name}, {took_ms}")
 class LifecycleStep(NamedTuple):

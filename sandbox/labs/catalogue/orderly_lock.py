@@ -8,7 +8,7 @@ from sandbox.labs.evidence import Evidence, Numbers, Seen, last, queue_of
 from sandbox.labs.lab import Lab, Misreading, Question, Step, Truth
 from sandbox.labs.question_kinds import Answer, EventClick, Number, choice
 from sandbox.labs.script import Hands
-from sandbox.labs.script_acts import Until, crash, restart, stop, wait
+from sandbox.labs.script_acts import crash, restart, stop, until, wait
 from sandbox.labs.setups import member, topic
 from sandbox.labs.solution import Solution, SolvedStep
 from sandbox.labs.translation_marks import _
@@ -194,7 +194,7 @@ def _left_on_the_board(hands: Hands) -> float:
     return round((max(ends) - hands.evidence.now_ms) / 1000)
 
 
-UNTIL_LOCKED = Until(_("Possible when {one} has locks again."), _holds_again)
+UNTIL_LOCKED = until(_("Possible when {one} has locks again."), _holds_again)
 
 SOLUTION = Solution(
     SolvedStep(before=wait("before_s"), predict="wait", do=crash("one"), say=_left_on_the_board),

@@ -30,7 +30,20 @@ export class QueueRows {
   }
 
   #adopt(node) {
-    const row = { node, own: $(".own", node), badge: $(".own .badge", node), name: $(".qname", node), broker: $(".qbroker", node), strip: $("qv-strip", node), lag: $(".lagn .lag", node), age: $(".age", node), gone: $(".gone", node), mark: $(".downmark", node), spark: $(".spark", node), ring: $(".ring", node) };
+    const row = {
+      node,
+      own: $(".own", node),
+      badge: $(".own .badge", node),
+      name: $(".qname", node),
+      broker: $(".qbroker", node),
+      strip: $("qv-strip", node),
+      lag: $(".lagn .lag", node),
+      age: $(".age", node),
+      gone: $(".gone", node),
+      mark: $(".downmark", node),
+      spark: $(".spark", node),
+      ring: $(".ring", node),
+    };
     this.rows.set(node.dataset.queue, row);
     return row;
   }
@@ -94,7 +107,8 @@ export class QueueRows {
       attr(view.node, "aria-selected", String(selected));
       const pinned = row.oldest ? t("strip.pinned", { key: row.oldest.key ?? row.oldest.offset, age: duration(now - row.oldest.since_ms) }) : "";
       const held = row.held_until_ms ? (row.held_until_ms - now) / PATIENCE_MS : null;
-      const options = { now_ms: now, selected, silent: Boolean(who) && !alive(member), local: key.includes("@"), held, captions: { ...captions, pinned, below: unread ? t("strip.unread", { n: number(unread) }) : captions.below } };
+      const below = unread ? t("strip.unread", { n: number(unread) }) : captions.below, silent = Boolean(who) && !alive(member);
+      const options = { now_ms: now, selected, silent, local: key.includes("@"), held, captions: { ...captions, pinned, below } };
       view.strip.draw(row, options, { jump, label: this.#sentence(key, row, member, reads, who, lag) });
       drawSpark(view.spark, history.of(key));
       this.#time(view, row, lag, now);
