@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import orjson
 from django.http import HttpRequest
 
 from queueviz import slugs
 from queueviz.access.visitor import digest
 from sandbox.journal.event_filter import Row, without_own_names
+from sandbox.kernel import json_bytes
 
 ALIAS_CHARS = 8
 OTHER = "another-sandbox"
@@ -83,13 +83,13 @@ class Mask(NamedTuple):
         head = HEAD.match(text)
         if head is None:
             return text
-        name = self.channel(orjson.loads(head[2]))
+        name = self.channel(json_bytes.loads(head[2]))
         kind = name.partition("/")[0]
         if kind == FACTS and head[1] == FACTS:
-            message = orjson.loads(text)
+            message = json_bytes.loads(text)
             return _json({**message, "ch": name, "rows": [self.row(row) for row in message["rows"]]})
         if kind in HELD and head[1] in ("snap", "delta"):
-            message = orjson.loads(text)
+            message = json_bytes.loads(text)
             part = "data" if head[1] == "snap" else "set"
             return _json({**message, "ch": name, part: without_teacher(message[part])})
         return f"{text[: head.start(2)]}{_json(name)}{text[head.end(2) :]}"
@@ -157,4 +157,4 @@ def _renamed(name: str, old: str, new: str) -> str:
 
 
 def _json(value: Any) -> str:
-    return orjson.dumps(value).decode()
+    return json_bytes.dumps(value).decode()

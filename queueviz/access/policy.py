@@ -20,11 +20,11 @@ from django.utils import timezone
 
 from queueviz.access.visitor import Visitor, digest
 from queueviz.courses.releases import is_released
-from queueviz.live.visible_parts import Sight
 from queueviz.models import Cluster, Grant, Sandbox
 from queueviz.slugs import attached_name
 from sandbox.control.actions import Action, ResetOffsets, UndoReset
 from sandbox.control.rights import ROLES, VERBS, Role, allows, can
+from sandbox.live.visible_parts import Sight
 
 HOLDER = "holder"  # in a session: the secret its grants are found by
 SEATS = "seats"  # in a session: course → the secret of its student's place there

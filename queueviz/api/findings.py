@@ -1,6 +1,5 @@
 """The JSON API of findings, of sandboxes and of attached clusters (docs/findings.md)."""
 
-import orjson
 from django.http import HttpRequest, HttpResponse
 
 from queueviz import engine
@@ -8,6 +7,7 @@ from queueviz.access import policy, visitor
 from queueviz.api.sandboxes import JSON, REFUSALS, api
 from queueviz.clusters import attached_clusters
 from sandbox.control.readings import Refusal
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused
 
 
@@ -21,4 +21,4 @@ def findings(request: HttpRequest, slug: str) -> HttpResponse:
     [reading] = engine.answer(engine.port().read([f"findings/{slug}"]))
     if isinstance(reading, Refusal):
         raise ActionRefused(503, "The findings of {slug} are unknown: it does not run.", "Wake it first.", slug=slug)
-    return HttpResponse(orjson.dumps(reading.data), content_type=JSON)
+    return HttpResponse(json_bytes.dumps(reading.data), content_type=JSON)

@@ -1,6 +1,5 @@
 """The JSON API of the past: the state of a sandbox at an event, changes between events, and the recording."""
 
-import orjson
 from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema
 from ninja.params.functions import Query
@@ -10,6 +9,7 @@ from queueviz import engine
 from queueviz.access import hidden_names, policy, visitor
 from queueviz.api.sandboxes import JSON, REFUSALS, api
 from queueviz.links import byte_ranges, recordings, replay_state
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused
 
 
@@ -33,7 +33,7 @@ def state(request: HttpRequest, slug: str, at: int | None = None) -> HttpRespons
     events after it. `carried` names the fields of the queues in `topics` and `groups/<name>` that hold at the event.
     `of_keyframe` names those that are as old as the keyframe; under `snapshot`, the lists and fields beside both.
     """
-    return HttpResponse(orjson.dumps(replay_state.state(visitor.of_request(request), slug, at)), content_type=JSON)
+    return HttpResponse(json_bytes.dumps(replay_state.state(visitor.of_request(request), slug, at)), content_type=JSON)
 
 
 @router.get("/{slug:slug}/stretches", response={200: dict[str, object]} | REFUSALS, summary="Reproducible ranges")
@@ -49,7 +49,7 @@ def stretches(request: HttpRequest, slug: str) -> HttpResponse:
     line = engine.answer(engine.port().line(slug))
     rows = [stretch.row() | {"from": str(stretch.from_seq), "to": str(stretch.to_seq)} for stretch in line.stretches]
     body = {"stretches": rows, "keyframe": None if line.keyframe is None else str(line.keyframe)}
-    return HttpResponse(orjson.dumps(body), content_type=JSON)
+    return HttpResponse(json_bytes.dumps(body), content_type=JSON)
 
 
 @router.get("/{slug:slug}/changes", response={200: dict[str, object]} | REFUSALS, summary="Changes between two events")
@@ -74,7 +74,7 @@ def changes(
             for row in (change._asdict() for change in changed.rows)
         ],
     }
-    return HttpResponse(orjson.dumps(body), content_type=JSON)
+    return HttpResponse(json_bytes.dumps(body), content_type=JSON)
 
 
 @router.get("/{slug:slug}/recording", response={202: Wait} | REFUSALS, summary="Recording, as a file")
@@ -108,7 +108,7 @@ def recording(
     )
     if isinstance(file, recordings.Making):
         body = {"progress": round(file.progress, 3), "from": str(first), "to": str(last)}
-        return HttpResponse(orjson.dumps(body), status=202, content_type=JSON)
+        return HttpResponse(json_bytes.dumps(body), status=202, content_type=JSON)
     response = byte_ranges.answer(request, file, "application/octet-stream")
     response["Content-Disposition"] = f'attachment; filename="{slug}-{first}-{last}.qvr"'
     return response

@@ -2,7 +2,6 @@
 
 from typing import Any, TypedDict
 
-import orjson
 from django.http import HttpRequest, HttpResponse
 from ninja import Router, Schema, Status
 from pydantic import ConfigDict, Field
@@ -13,6 +12,7 @@ from queueviz.runs import run_requests
 from queueviz.runs.job_offers import demand_shown, offers, offers_to
 from queueviz.runs.run_view import ResultRow, RunRow, result_row, run_row
 from queueviz.runs.tables import Result, plain
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused
 
 router = Router(tags=["pipeline"])
@@ -134,7 +134,7 @@ def table(request: HttpRequest, slug: str, job: str, table: str, after: int = 0,
             tables=", ".join(contents["tables"]),
         )
     rows = run_result.rows(table, dict[str, object], most=max(0, min(most, MOST_LINES)), after=max(0, after)).rows
-    lines = (orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in plain(rows))
+    lines = (json_bytes.dumps(row, option=json_bytes.OPT_APPEND_NEWLINE) for row in plain(rows))
     return HttpResponse(b"".join(lines), content_type="application/x-ndjson")
 
 

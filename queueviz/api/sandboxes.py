@@ -4,7 +4,6 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
-import orjson
 from asgiref.sync import sync_to_async
 from django.core.exceptions import RequestDataTooBig
 from django.db import DataError, OperationalError
@@ -31,6 +30,7 @@ from sandbox.control.limits import HostLimits
 from sandbox.control.questions import BY_NAME as QUESTIONS
 from sandbox.control.readings import Entries
 from sandbox.journal.event_filter import EventFilter, Row, Show, without_score
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.queries.rows.host import ListeningRow
 
@@ -47,7 +47,7 @@ class Strict(Parser):
     """A parser that refuses unpaired surrogates, which are not text and which databases refuse."""
 
     def parse_body(self, request: HttpRequest) -> Any:
-        return orjson.loads(request.body)
+        return json_bytes.loads(request.body)
 
 
 api = NinjaAPI(
@@ -182,7 +182,7 @@ def snapshot(request: HttpRequest, slug: str) -> HttpResponse:
     whole = engine.answer(engine.port().snapshot(slug))
     expires_at = sandbox.expires_at.isoformat() if sandbox.expires_at else None
     whole["sandbox"] = {**whole["sandbox"], "slug": slug, "name": sandbox.name, "expires_at": expires_at}
-    return HttpResponse(orjson.dumps(whole), content_type=JSON)
+    return HttpResponse(json_bytes.dumps(whole), content_type=JSON)
 
 
 @api.post(
@@ -207,7 +207,7 @@ def events(request: HttpRequest, slug: str, after: int | None = None, most: int 
     if after is not None and after + 1 < entries.first_seq:
         hint = f"Start again with after={entries.first_seq - 1}."
         body = {"error": "The journal no longer holds these events.", "hint": hint, "first_seq": str(entries.first_seq)}
-        return HttpResponse(orjson.dumps(body), status=410, content_type=JSON)
+        return HttpResponse(json_bytes.dumps(body), status=410, content_type=JSON)
     pages = _pages(slug, entries, most, _shown_to(request, visit))
     if most <= MOST_LINES:
         return HttpResponse(b"".join(pages), content_type=NDJSON)
@@ -230,7 +230,7 @@ def _shown_to(request: HttpRequest, visit: policy.Visit) -> Callable[[Row], Row]
 def _pages(slug: str, entries: Entries, most: int, shown: Callable[[Row], Row]) -> Iterator[bytes]:
     """Yield pages of lines: of `entries`, then of the events after them. Each page is one call of the engine."""
     while True:
-        yield b"".join(orjson.dumps(shown(row)) + b"\n" for row in entries.rows)
+        yield b"".join(json_bytes.dumps(shown(row)) + b"\n" for row in entries.rows)
         most -= len(entries.rows)
         if not most or len(entries.rows) < LINES_AT_ONCE:
             return
@@ -270,7 +270,7 @@ def journal(
         "at_ms": page.at_ms,
         "first_seq": str(page.first_seq),
     }
-    return HttpResponse(orjson.dumps(body), content_type=JSON)
+    return HttpResponse(json_bytes.dumps(body), content_type=JSON)
 
 
 @api.get(
@@ -282,7 +282,7 @@ def journal(
 def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """Answer a read-only question. Its fields are query parameters; lists are comma-separated."""
     answer = visitor_actions.ask(visitor.of_request(request), slug, name, request.GET.dict())
-    return HttpResponse(orjson.dumps(answer), content_type=JSON)
+    return HttpResponse(json_bytes.dumps(answer), content_type=JSON)
 
 
 @api.post("/sandboxes/{slug:slug}/wake", response={200: dict[str, str]} | REFUSALS, summary="Wake it")
@@ -350,8 +350,8 @@ def writer(request: HttpRequest) -> Visitor:
 
 def _object(request: HttpRequest) -> dict[str, object]:
     try:
-        arguments = orjson.loads(request.body)
-    except orjson.JSONDecodeError as error:
+        arguments = json_bytes.loads(request.body)
+    except json_bytes.JSONDecodeError as error:
         raise HttpError(400, f"The body is not JSON: {error}.") from None
     if not isinstance(arguments, dict):
         raise HttpError(400, "The body is not a JSON object.")
@@ -367,7 +367,7 @@ def refused(request: HttpRequest, error: Exception) -> HttpResponse:
     if isinstance(error, Http404) and not isinstance(error, policy.NotFound):
         error = ActionRefused(404, "No page has this address.", "See /api/docs.")
     status, body = refusals.describe(error)
-    return HttpResponse(orjson.dumps(body, default=str), status=status, content_type=JSON)
+    return HttpResponse(json_bytes.dumps(body, default=str), status=status, content_type=JSON)
 
 
 @api.exception_handler(ValidationError)
@@ -375,18 +375,20 @@ def malformed(request: HttpRequest, error: ValidationError) -> HttpResponse:
     first = error.errors[0]
     field = ".".join(str(part) for part in first["loc"][2:]) or str(first["loc"][-1])
     body = {"error": f"{field}: {first['msg']}.", "hint": "See /api/docs for the fields.", "field": field}
-    return HttpResponse(orjson.dumps(body), status=422, content_type=JSON)
+    return HttpResponse(json_bytes.dumps(body), status=422, content_type=JSON)
 
 
 @api.exception_handler(RequestDataTooBig)
 def too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
-    return HttpResponse(orjson.dumps(errors.too_big()), status=413, content_type=JSON)
+    return HttpResponse(json_bytes.dumps(errors.too_big()), status=413, content_type=JSON)
 
 
 @api.exception_handler(HttpError)
 def not_understood(request: HttpRequest, error: HttpError) -> HttpResponse:
     hint = "The body must be one JSON object." if error.status_code == 400 else "See /api/docs."
-    return HttpResponse(orjson.dumps({"error": str(error), "hint": hint}), status=error.status_code, content_type=JSON)
+    return HttpResponse(
+        json_bytes.dumps({"error": str(error), "hint": hint}), status=error.status_code, content_type=JSON
+    )
 
 
 @api.exception_handler(Exception)
@@ -395,4 +397,4 @@ def broken(request: HttpRequest, error: Exception) -> HttpResponse:
         return refused(request, error)
     log.error("%s %s failed", request.method, request.path, exc_info=error)
     body = {"error": "A server error occurred.", "hint": "The error is logged. Try again."}
-    return HttpResponse(orjson.dumps(body), status=500, content_type=JSON)
+    return HttpResponse(json_bytes.dumps(body), status=500, content_type=JSON)

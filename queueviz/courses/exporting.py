@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
 from django.core import serializers
 
 from queueviz import engine
@@ -17,6 +16,7 @@ from queueviz.models import Sandbox
 from sandbox.journal.event_filter import without_score
 from sandbox.journal.schema import from_row
 from sandbox.journal.segments import rows_since, segments
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.attempt import Attempt
 from sandbox.labs.grade import grade
@@ -117,7 +117,9 @@ def _journal_of(sandbox: Sandbox) -> Path:
 def _without_scores(path: Path) -> bytes:
     """Return the content of a journal segment without scores.  Only lines with a score are changed."""
     return b"".join(
-        orjson.dumps(without_score(orjson.loads(line)), option=orjson.OPT_APPEND_NEWLINE) if FINISHED in line else line
+        json_bytes.dumps(without_score(json_bytes.loads(line)), option=json_bytes.OPT_APPEND_NEWLINE)
+        if FINISHED in line
+        else line
         for line in path.read_bytes().splitlines(keepends=True)
     )
 
@@ -157,4 +159,4 @@ def _attempt(attempt: Attempt) -> dict[str, object]:
 
 
 def _plain(value: Any) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str)
+    return json_bytes.dumps(value, option=json_bytes.OPT_INDENT_2 | json_bytes.OPT_NON_STR_KEYS, default=str)

@@ -6,14 +6,13 @@ from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-import orjson
-
 from queueviz.demo_class.page_socket import picture
 from queueviz.operations.remote_pages import RemotePages
 from queueviz.operations.remote_sandbox import RemoteRefused
 from sandbox.control.actions import Action, SetRate, fields_of, name_of
 from sandbox.control.questions import BY_NAME, Question
 from sandbox.journal.schema import Row, describe, from_row
+from sandbox.kernel import json_bytes
 from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Evidence, Numbers
 from sandbox.labs.grade import grade
@@ -78,7 +77,9 @@ class PageHands:
     @property
     def evidence(self) -> Evidence:
         lines = self._pages.get(f"{self._api}/events?{urlencode({'after': -1, 'most': MOST_LINES})}").content
-        return grade(from_row(with_numbers(row)) for row in map(orjson.loads, lines.splitlines()))[-1].attempt.evidence
+        return grade(from_row(with_numbers(row)) for row in map(json_bytes.loads, lines.splitlines()))[
+            -1
+        ].attempt.evidence
 
     def act(self, action: Action) -> int:
         self.think()

@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import orjson
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
 from queueviz.operations.remote_sandbox import RemoteRefused
+from sandbox.kernel import json_bytes
 
 PROTOCOL = Subprotocol("queueviz.live.1")
 HERE_EVERY_S = 5.0  # as a page says that it is there
@@ -66,7 +66,7 @@ class PageSocket:
                 _send(socket, k="ack", n=painted)
                 painted = {}
             try:
-                frame = orjson.loads(socket.recv(timeout=LOOK_EVERY_S))
+                frame = json_bytes.loads(socket.recv(timeout=LOOK_EVERY_S))
             except TimeoutError:
                 continue
             if "n" in frame:
@@ -80,7 +80,7 @@ def picture(url: str, cookies: Mapping[str, str], channel: str) -> Any:
             _send(socket, k="sub", ch=channel)
             until_s = time.monotonic() + PICTURE_WITHIN_S
             while (left_s := until_s - time.monotonic()) > 0:
-                frame = orjson.loads(socket.recv(timeout=left_s))
+                frame = json_bytes.loads(socket.recv(timeout=left_s))
                 if frame.get("ch") != channel:
                     continue
                 if frame["k"] == "snap":
@@ -106,4 +106,4 @@ def _connected(url: str, cookies: Mapping[str, str]) -> ClientConnection:
 
 
 def _send(socket: ClientConnection, **message: Any) -> None:
-    socket.send(orjson.dumps(message).decode())
+    socket.send(json_bytes.dumps(message).decode())

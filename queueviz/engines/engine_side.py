@@ -14,10 +14,10 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from queueviz.engines import wire
-from queueviz.live.channel import slug_of
-from queueviz.live.hub import Hub
-from queueviz.live.viewer import Viewer
-from queueviz.live.visible_parts import Sight
+from sandbox.live.channel import slug_of
+from sandbox.live.hub import Hub
+from sandbox.live.viewer import Viewer
+from sandbox.live.visible_parts import Sight
 
 if TYPE_CHECKING:
     from sandbox.hosting.port import EnginePort

@@ -11,15 +11,15 @@ from queueviz.engine import answer
 from queueviz.engines import wire
 from queueviz.engines.engine_side import ENGINE_ENDED
 from queueviz.engines.port import Place
-from queueviz.live import frames
-from queueviz.live.channel import slug_of
-from queueviz.live.database_turns import DatabaseTurns
-from queueviz.live.hub import StillSee
-from queueviz.live.socket_costs import together
-from queueviz.live.viewer import Viewer, has_room
-from queueviz.live.visible_parts import Sight
 from sandbox.control.limits import HostLimits, SocketLimits
 from sandbox.kernel.errors import EngineBusy, SandboxError
+from sandbox.live import frames
+from sandbox.live.channel import slug_of
+from sandbox.live.database_turns import DatabaseTurns
+from sandbox.live.hub import StillSee
+from sandbox.live.socket_costs import together
+from sandbox.live.viewer import Viewer, has_room
+from sandbox.live.visible_parts import Sight
 
 if TYPE_CHECKING:
     from queueviz.engines.port import PoolPort

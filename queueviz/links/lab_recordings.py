@@ -4,12 +4,12 @@ import threading
 from pathlib import Path
 from typing import NamedTuple
 
-import orjson
 from django.conf import settings
 
 from queueviz import __version__
 from queueviz.links import reruns
 from queueviz.links.reruns import Play
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.lab import Lab
 
@@ -36,7 +36,7 @@ def find(lab: Lab) -> LabRecording | None:
     """Return the lab's recording, or None if it is not made yet."""
     path = _path(lab)
     try:
-        beside = orjson.loads(path.with_suffix(".json").read_bytes())
+        beside = json_bytes.loads(path.with_suffix(".json").read_bytes())
     except FileNotFoundError:
         return None
     return LabRecording(path, [tuple(note) for note in beside["notes"]], beside["lasts_ms"]) if path.exists() else None

@@ -18,9 +18,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
-import orjson
-
 from sandbox.control.limits import HostLimits
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused
 
 log = logging.getLogger(__name__)
@@ -124,13 +123,13 @@ class Play:
             self._process = process
             assert process.stdin is not None
             assert process.stdout is not None
-            process.stdin.write(orjson.dumps(self.order, option=orjson.OPT_APPEND_NEWLINE))
+            process.stdin.write(json_bytes.dumps(self.order, option=json_bytes.OPT_APPEND_NEWLINE))
             process.stdin.close()
             alarm = threading.Timer(self._most_s, process.kill)
             alarm.start()
             for line in process.stdout:
                 if line.startswith(b"{"):
-                    self._hear(orjson.loads(line))
+                    self._hear(json_bytes.loads(line))
             alarm.cancel()
             if process.wait() and self.state == "running":  # without a result, a refusal or a cancellation
                 words.seek(max(0, words.seek(0, os.SEEK_END) - LAST_BYTES))

@@ -4,7 +4,6 @@ import logging
 import threading
 from pathlib import Path
 
-import orjson
 from django.db import connection
 
 from queueviz.courses import releases
@@ -12,6 +11,7 @@ from queueviz.links import recordings, share_links
 from queueviz.links.share_links import Share
 from queueviz.models import Sandbox
 from sandbox.control.limits import HostLimits
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused
 
 log = logging.getLogger(__name__)
@@ -105,4 +105,4 @@ def unnamed(recording: bytes) -> bytes:
     The first line of a recording is JSON (docs/recording.md).
     """
     line, _, rest = recording.partition(b"\n")
-    return orjson.dumps(orjson.loads(line) | {"seed": None}) + b"\n" + rest
+    return json_bytes.dumps(json_bytes.loads(line) | {"seed": None}) + b"\n" + rest

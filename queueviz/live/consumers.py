@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlparse
 
-import orjson
 from asgiref.sync import sync_to_async
 from channels.consumer import get_handler_name
 from channels.db import database_sync_to_async
@@ -23,14 +22,15 @@ from queueviz.access.rate_limits import Rate
 from queueviz.clusters import attached_clusters
 from queueviz.courses import presence
 from queueviz.links import share_links
-from queueviz.live import frames
-from queueviz.live.channel import slug_of
 from queueviz.live.course_channels import CourseChannels, course_of
-from queueviz.live.hub import TOO_MANY
 from queueviz.live.hubs import AnyHub, course_channels_of_this_loop, hub_of_this_loop
-from queueviz.live.viewer import Viewer
-from queueviz.live.visible_parts import Sight
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.live import frames
+from sandbox.live.channel import slug_of
+from sandbox.live.hub import TOO_MANY
+from sandbox.live.viewer import Viewer
+from sandbox.live.visible_parts import Sight
 
 log = logging.getLogger(__name__)
 
@@ -252,8 +252,8 @@ def _parsed(text: str | None) -> dict[str, object] | None:
     if text is None or len(text) > MAX_MESSAGE_CHARS:
         return None
     try:
-        message = orjson.loads(text)
-    except orjson.JSONDecodeError:
+        message = json_bytes.loads(text)
+    except json_bytes.JSONDecodeError:
         return None
     return message if isinstance(message, dict) else None
 

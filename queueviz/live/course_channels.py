@@ -14,14 +14,14 @@ from channels.db import database_sync_to_async
 from queueviz.access import visitor
 from queueviz.access.policy import Forbidden, NotFound
 from queueviz.courses.course_access import visit_course
-from queueviz.live import frames
-from queueviz.live.channel import Channel
 from queueviz.live.classrooms import Classroom
 from queueviz.live.grids import LiveGrid
-from queueviz.live.socket_costs import Figures
-from queueviz.live.viewer import Viewer, Watch
 from sandbox.control.limits import SocketLimits
 from sandbox.control.readings import Reading
+from sandbox.live import frames
+from sandbox.live.channel import Channel
+from sandbox.live.socket_costs import Figures
+from sandbox.live.viewer import Viewer, Watch
 
 if TYPE_CHECKING:
     from sandbox.hosting.port import EnginePort

@@ -11,8 +11,8 @@ from queueviz.engines.port import PoolPort
 from queueviz.engines.viewers import Viewers
 from queueviz.live import process_notices, rights
 from queueviz.live.course_channels import CourseChannels
-from queueviz.live.hub import Hub
-from queueviz.live.socket_costs import together
+from sandbox.live.hub import Hub
+from sandbox.live.socket_costs import together
 
 if TYPE_CHECKING:
     from sandbox.hosting.port import EnginePort

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-import orjson
 from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
 from redis.asyncio.retry import Retry
@@ -21,6 +20,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from sandbox.control.limits import HostLimits
+from sandbox.kernel import json_bytes
 from sandbox.kernel.throttle import Throttle
 
 log = logging.getLogger(__name__)
@@ -138,7 +138,7 @@ class Notices:
     async def _publish(self) -> None:
         while True:
             slug = await self._waiting.get()
-            await self._redis.publish(CHANNEL, orjson.dumps({"from": self._from, "slug": slug}))
+            await self._redis.publish(CHANNEL, json_bytes.dumps({"from": self._from, "slug": slug}))
             self.sent += 1
 
     def _put(self, slug: str) -> None:
@@ -169,8 +169,8 @@ class Notices:
         if len(data) > self._limits.notice_bytes:
             return None
         try:
-            notice = orjson.loads(data)
-        except orjson.JSONDecodeError:
+            notice = json_bytes.loads(data)
+        except json_bytes.JSONDecodeError:
             return None
         if not isinstance(notice, dict) or not isinstance(notice.get("slug"), str):
             return None

@@ -12,7 +12,7 @@ from django.utils.crypto import constant_time_compare
 
 from queueviz.access import policy
 from queueviz.access.visitor import SESSIONS, Visitor
-from queueviz.live.visible_parts import Sight
+from sandbox.live.visible_parts import Sight
 
 DECODED_KEPT = 2_048
 

@@ -11,10 +11,10 @@ from django.utils.translation import gettext
 from queueviz import engine
 from queueviz.engines.port import PoolPort
 from queueviz.live import hubs
-from queueviz.live.socket_costs import together
 from queueviz.refusals import filled
 from sandbox.cluster.disk_full import GO_ON_BYTES
 from sandbox.kernel.errors import EngineBusy
+from sandbox.live.socket_costs import together
 from sandbox.queries.rows.host import HostStatus
 
 LATE_MS = 250  # a frame that waited longer is late

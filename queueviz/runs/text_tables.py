@@ -8,8 +8,7 @@ from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote
 
-import orjson
-
+from sandbox.kernel import json_bytes
 from sandbox.pipeline.runs.results import Table
 
 WIDEST = 60
@@ -52,7 +51,7 @@ def _text(value: object) -> str:
     """Return the value as one line of printable characters."""
     if value is None:
         return "-"
-    printed = value if isinstance(value, str) else orjson.dumps(value, default=repr).decode()
+    printed = value if isinstance(value, str) else json_bytes.dumps(value, default=repr).decode()
     return "".join(character if character.isprintable() else "·" for character in printed)
 
 

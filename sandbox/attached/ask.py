@@ -2,14 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-import orjson
-
 from sandbox.attached import plan_rebalance
 from sandbox.attached.picture import RUNNING, ServerSeen
 from sandbox.attached.reset_plan import draw_plan, plan_reset
 from sandbox.attached.search import Search
 from sandbox.control import questions
 from sandbox.control.questions import OffsetFile, PlanRebalance, PlanReset, Question, Route
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused, BrokerRefused, RemotingError
 from sandbox.remoting.codes import ResponseCode
 
@@ -78,7 +77,7 @@ async def _route_of(cluster: "AttachedCluster", server: ServerSeen, topic: str) 
         return {"state": RUNNING, "known": False, "route": None, "code": int(ResponseCode.TOPIC_NOT_EXIST)}
     except RemotingError:
         return {"state": "unreachable", "known": None, "route": None, "code": None}
-    return {"state": RUNNING, "known": True, "route": orjson.loads(route.encode()), "code": 0}
+    return {"state": RUNNING, "known": True, "route": json_bytes.loads(route.encode()), "code": 0}
 
 
 async def _offset_file(cluster: "AttachedCluster", question: OffsetFile) -> Row:
@@ -96,7 +95,7 @@ async def _offset_file(cluster: "AttachedCluster", question: OffsetFile) -> Row:
                 "owner": server.node,
                 "file": "config/consumerOffset.json",
                 "content": content,
-                "text": orjson.dumps(content, option=orjson.OPT_INDENT_2).decode(),
+                "text": json_bytes.dumps(content, option=json_bytes.OPT_INDENT_2).decode(),
                 "unsaved": None,
             }
     raise ActionRefused(

@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
-import orjson
-
 from sandbox.control.readings import LookedBack
 from sandbox.journal import segments
 from sandbox.journal.event_filter import EventFilter
 from sandbox.journal.events import BY_NAME, Entry
 from sandbox.journal.schema import from_row, to_row
+from sandbox.kernel import json_bytes
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +67,7 @@ def look_back(
         if page.is_full or looked_bytes >= LOOK_BYTES:
             return page.so_far(first_seq)
         looked_bytes += len(line)
-        page.look(seq, at_ms, for_browser(orjson.loads(line)) if event_filter.takes(kind) else None)
+        page.look(seq, at_ms, for_browser(json_bytes.loads(line)) if event_filter.takes(kind) else None)
     return page.to_the_end(first_seq)
 
 

@@ -5,8 +5,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.environment import Environment
 from sandbox.cluster.journal_backwards import for_browser
@@ -16,6 +14,7 @@ from sandbox.journal import event_filter, segments
 from sandbox.journal.events import FLOW, ActionTaken, Entry, JournalTrimmed, Keyframe, OffsetsReset
 from sandbox.journal.journal import Journal, Overrun
 from sandbox.journal.schema import to_row
+from sandbox.kernel import json_bytes
 from sandbox.kernel.clock import Clock, TimerHandle
 
 log = logging.getLogger(__name__)
@@ -236,4 +235,4 @@ def _bytes_of(fields: Mapping[str, object], *names: str) -> int:
 
     The caller subtracts it, so the same run under other names has its keyframes at the same times.
     """
-    return sum(len(orjson.dumps(fields.get(name))) for name in names)
+    return sum(len(json_bytes.dumps(fields.get(name))) for name in names)

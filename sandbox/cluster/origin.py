@@ -5,11 +5,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
-
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.record import FILE_NAME, replace_file
 from sandbox.control.limits import SandboxLimits
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import CorruptRecord
 from sandbox.store.config import physical_memory_bytes
 
@@ -29,7 +28,7 @@ class Origin(NamedTuple):
 
 def save_origin(directory: Path, config: HostConfig) -> None:
     """Write `origin.json`.  Call this after `sandbox.json` was written for the first time."""
-    record = orjson.loads((directory / FILE_NAME).read_bytes())
+    record = json_bytes.loads((directory / FILE_NAME).read_bytes())
     write_origin(directory, Origin(record, config, physical_memory_bytes()))
 
 
@@ -41,7 +40,7 @@ def write_origin(directory: Path, origin: Origin) -> None:
         "limits": asdict(origin.config.sandbox_limits),
         "record": origin.record,
     }
-    replace_file(directory / ORIGIN_NAME, orjson.dumps(values, option=orjson.OPT_INDENT_2))
+    replace_file(directory / ORIGIN_NAME, json_bytes.dumps(values, option=json_bytes.OPT_INDENT_2))
 
 
 def load_origin(directory: Path) -> Origin:
@@ -50,14 +49,14 @@ def load_origin(directory: Path) -> Origin:
     Raises CorruptRecord if it cannot be read, FileNotFoundError if it does not exist.
     """
     try:
-        values = orjson.loads((directory / ORIGIN_NAME).read_bytes())
+        values = json_bytes.loads((directory / ORIGIN_NAME).read_bytes())
         if values["format"] != FORMAT:
             raise CorruptRecord(f"{ORIGIN_NAME} was written by another version")
         known = {field.name for field in fields(SandboxLimits)}
         limits = SandboxLimits(**{name: value for name, value in values["limits"].items() if name in known})
         config = HostConfig(sandbox_limits=limits, **values["config"])
         return Origin(values["record"], config, int(values["memory_bytes"]))
-    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+    except (json_bytes.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise CorruptRecord(f"{ORIGIN_NAME} of {directory.name} cannot be read: {error}") from error
 
 
@@ -65,5 +64,5 @@ def conditions_of(config: HostConfig, host: str) -> str:
     """Return a digest of the settings that a sandbox's run depends on; `host` is the host of its addresses."""
     settings = {name: getattr(config, name) for name in OF_THE_RUN}
     return sha256(
-        orjson.dumps([host, settings, asdict(config.sandbox_limits)], option=orjson.OPT_SORT_KEYS)
+        json_bytes.dumps([host, settings, asdict(config.sandbox_limits)], option=json_bytes.OPT_SORT_KEYS)
     ).hexdigest()[:DIGEST_CHARS]

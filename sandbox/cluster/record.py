@@ -10,8 +10,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
-
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import CorruptRecord
 
 FILE_NAME = "sandbox.json"
@@ -101,7 +100,9 @@ class SandboxRecord:
 
 def save(directory: Path, record: SandboxRecord) -> None:
     """Write `sandbox.json` through a draft, so that a crash leaves either the old or the new file complete."""
-    replace_file(directory / FILE_NAME, orjson.dumps(values_of(record), option=orjson.OPT_INDENT_2, default=_plain))
+    replace_file(
+        directory / FILE_NAME, json_bytes.dumps(values_of(record), option=json_bytes.OPT_INDENT_2, default=_plain)
+    )
 
 
 def values_of(record: SandboxRecord) -> dict[str, object]:
@@ -116,13 +117,13 @@ def load(directory: Path) -> SandboxRecord:
     """
     path = directory / FILE_NAME
     try:
-        values = orjson.loads(path.read_bytes())
+        values = json_bytes.loads(path.read_bytes())
         if values.pop("format") != FORMAT:
             raise CorruptRecord(f"{path.name} was written by another version")
         values["nodes"] = [_node(node) for node in values["nodes"]]
         record = SandboxRecord(**values)
         _check_kinds(record)
-    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+    except (json_bytes.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise CorruptRecord(f"{path.name} of {directory.name} cannot be read: {error}") from error
     return record
 
@@ -149,14 +150,14 @@ def _check_kinds(record: SandboxRecord) -> None:
 
 def save_snapshot(directory: Path, snapshot: Mapping[str, object]) -> None:
     """Save the snapshot that visitors of the sleeping sandbox see."""
-    replace_file(directory / SNAPSHOT_NAME, orjson.dumps(snapshot))
+    replace_file(directory / SNAPSHOT_NAME, json_bytes.dumps(snapshot))
 
 
 def load_snapshot(directory: Path) -> Any:
     """Return the snapshot that `save_snapshot` wrote; None if it does not exist or cannot be parsed."""
     try:
-        return orjson.loads((directory / SNAPSHOT_NAME).read_bytes())
-    except (FileNotFoundError, orjson.JSONDecodeError):
+        return json_bytes.loads((directory / SNAPSHOT_NAME).read_bytes())
+    except (FileNotFoundError, json_bytes.JSONDecodeError):
         return None
 
 

@@ -1,7 +1,5 @@
 """Actions that deliver one stored message again: a copy to its topic, or the message itself to one listener."""
 
-import orjson
-
 from sandbox.client.push_consumer import PushConsumer
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.broker_node import BrokerNode
@@ -10,6 +8,7 @@ from sandbox.commands.executors import executes
 from sandbox.commands.outcome import CarryOut
 from sandbox.control.actions import ConsumeOnce, ResendMessage
 from sandbox.journal.events import MessageConsumedOnce
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused, CorruptRecord, SandboxError
 from sandbox.message import properties
 from sandbox.message.compression import decompress
@@ -138,7 +137,7 @@ def _said(answer: RemotingCommand) -> tuple[str, int | None, str | None]:
         known = answer.code in ResponseCode._value2member_map_
         return ResponseCode(answer.code).name if known else str(answer.code), None, answer.remark
     try:
-        body = orjson.loads(answer.body or b"{}")
+        body = json_bytes.loads(answer.body or b"{}")
         return str(body["consumeResult"]), int(body["spentTimeMills"]), body.get("remark")
-    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+    except (json_bytes.JSONDecodeError, KeyError, TypeError, ValueError):
         return NO_ANSWER, None, "its answer cannot be read"

@@ -12,8 +12,7 @@ from dataclasses import MISSING, fields
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-import orjson
-
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused
 
 T = TypeVar("T")
@@ -215,8 +214,8 @@ def _shape(hint: Any, value: Any, name: str) -> Any:
 
 def _json(value: str, name: str) -> Any:
     try:
-        return orjson.loads(value)
-    except orjson.JSONDecodeError:
+        return json_bytes.loads(value)
+    except json_bytes.JSONDecodeError:
         raise _refuse(name, "is not valid JSON", "Check brackets and quotes.") from None
 
 

@@ -11,11 +11,10 @@ import re
 import zlib
 from typing import Any
 
-import orjson
-
 from sandbox.control.actions import parse_action
 from sandbox.control.branch_orders import Came, RunOrder
 from sandbox.control.limits import HostLimits
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused
 
 VERSION = 1
@@ -47,7 +46,7 @@ def pack(order: RunOrder, limits: HostLimits) -> str:
         )
         turn, ms = (0, 0) if asleep else (event.turn, event.ms)
     packer = zlib.compressobj(9, wbits=RAW_DEFLATE)
-    data = orjson.dumps(
+    data = json_bytes.dumps(
         [
             VERSION,
             order.template,
@@ -98,7 +97,7 @@ def _loaded(text: str, limits: HostLimits) -> Any:
         raise ValueError("damaged") from error
     if not unpacker.eof or unpacker.unused_data:
         raise ValueError("damaged, or longer than any recipe")
-    return orjson.loads(data)
+    return json_bytes.loads(data)
 
 
 def _order(document: Any, limits: HostLimits) -> RunOrder:

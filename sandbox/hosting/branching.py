@@ -5,8 +5,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-import orjson
-
 from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.environment import Environment
@@ -21,6 +19,7 @@ from sandbox.hosting.paced_sandbox import PacedSandbox
 from sandbox.hosting.repeatable_ranges import recorded_until, stretches_of
 from sandbox.hosting.rerun import NO_CHANGES, Rerun
 from sandbox.journal.schema import CAME, Row
+from sandbox.kernel import json_bytes
 from sandbox.kernel.engine_version import ENGINE
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
@@ -144,7 +143,7 @@ def prepare(directory: Path, run: Run, order: AnyOrder, config: HostConfig, port
     (directory / MARK).touch()
     write_origin(directory, run.origin)
     values = {**run.origin.record, "slug": directory.name, "engine": ENGINE, "branch_of": branch_of}
-    records.replace_file(directory / records.FILE_NAME, orjson.dumps(values, option=orjson.OPT_INDENT_2))
+    records.replace_file(directory / records.FILE_NAME, json_bytes.dumps(values, option=json_bytes.OPT_INDENT_2))
     record = records.load(directory)
     record.nodes = with_own_addresses(record.nodes, config, ports_taken)
     records.save(directory, record)

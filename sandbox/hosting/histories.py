@@ -15,8 +15,6 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-import orjson
-
 from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.new_sandbox import with_own_addresses
@@ -25,6 +23,7 @@ from sandbox.cluster.record import SandboxRecord
 from sandbox.cluster.templates import template_of
 from sandbox.control.actions import StartProducer
 from sandbox.hosting.sparse_files import copy_directory, sums_of
+from sandbox.kernel import json_bytes
 from sandbox.kernel.engine_version import ENGINE
 
 log = logging.getLogger(__name__)
@@ -63,15 +62,15 @@ class Histories:
         directory = self.place(template, preset)
         draft: Path | None = None
         try:
-            expected = orjson.loads((directory / FILES).read_bytes())
+            expected = json_bytes.loads((directory / FILES).read_bytes())
             draft = Path(tempfile.mkdtemp(prefix=COPYING, dir=self.root))
             if copy_directory(directory / RUN, draft / RUN) == expected:
                 return draft / RUN
             reason, is_damaged = "its files are not those that were made", True
-        except (OSError, orjson.JSONDecodeError) as failure:
+        except (OSError, json_bytes.JSONDecodeError) as failure:
             if draft is None and isinstance(failure, FileNotFoundError):
                 return None  # not made yet
-            reason, is_damaged = str(failure), isinstance(failure, FileNotFoundError | orjson.JSONDecodeError)
+            reason, is_damaged = str(failure), isinstance(failure, FileNotFoundError | json_bytes.JSONDecodeError)
         log.warning("%s cannot be copied: %s", directory.name, reason)
         for path in [draft, directory if is_damaged else None]:
             if path is not None:
@@ -94,7 +93,7 @@ class Histories:
     def keep(self, draft: Path, template: str, preset: str) -> None:
         """Add the history made in `draft`, a directory of `root`.  Raises OSError."""
         directory = self.place(template, preset)
-        records.replace_file(draft / FILES, orjson.dumps(sums_of(draft / RUN)))
+        records.replace_file(draft / FILES, json_bytes.dumps(sums_of(draft / RUN)))
         shutil.rmtree(directory, ignore_errors=True)
         draft.rename(directory)
 
@@ -114,7 +113,7 @@ class Histories:
     def _version(self) -> str:
         config = self._config
         made_of = [FORMAT, ENGINE, code_digest(), config.history_s, conditions_of(config, config.node_host)]
-        return sha256(orjson.dumps(made_of)).hexdigest()[:VERSION_CHARS]
+        return sha256(json_bytes.dumps(made_of)).hexdigest()[:VERSION_CHARS]
 
 
 def has_history(template: str, config: HostConfig) -> bool:

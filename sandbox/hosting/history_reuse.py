@@ -3,14 +3,13 @@
 import shutil
 from pathlib import Path
 
-import orjson
-
 from sandbox.cluster import record as records
 from sandbox.cluster.journal_files import DIRECTORY as JOURNAL
 from sandbox.cluster.origin import ORIGIN_NAME
 from sandbox.hosting.histories import DIRECTORY, FILES, RUN
 from sandbox.hosting.sparse_files import copy_directory
 from sandbox.journal.segments import lines
+from sandbox.kernel import json_bytes
 
 DRAFT = "history"
 OF_ITS_OWN = (records.FILE_NAME, ORIGIN_NAME)
@@ -42,8 +41,8 @@ def _same_lines(directory: Path, recorded: list[bytes]) -> int:
 def _is_copied(directory: Path, draft: Path) -> bool:
     """Copy a history, completely or not at all; return False if it is removed meanwhile, or damaged."""
     try:
-        is_whole = bool(copy_directory(directory / RUN, draft) == orjson.loads((directory / FILES).read_bytes()))
-    except (OSError, orjson.JSONDecodeError):
+        is_whole = bool(copy_directory(directory / RUN, draft) == json_bytes.loads((directory / FILES).read_bytes()))
+    except (OSError, json_bytes.JSONDecodeError):
         is_whole = False
     if not is_whole:
         shutil.rmtree(draft, ignore_errors=True)

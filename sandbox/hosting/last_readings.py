@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-import orjson
-
 from sandbox.cluster.record import replace_file
 from sandbox.control.channel_names import ChannelUnknown, split_without_slug
 from sandbox.control.readings import Reading, Refusal
+from sandbox.kernel import json_bytes
 from sandbox.queries.snapshot.page_channels import board_channels, detail_channels
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def keep(sandbox: "Sandbox") -> None:
             kept[name] = sandbox.read(*split_without_slug(name))._asdict()
         except ChannelUnknown:  # a stopped broker has no store
             continue
-    replace_file(sandbox.directory / FILE_NAME, zlib.compress(orjson.dumps(kept), 1))
+    replace_file(sandbox.directory / FILE_NAME, zlib.compress(json_bytes.dumps(kept), 1))
 
 
 def forget(directory: Path) -> None:
@@ -41,7 +40,7 @@ def forget(directory: Path) -> None:
 def read_last(directory: Path, kind: str, rest: list[str]) -> Reading | Refusal:
     """Return a channel as it was when the sandbox fell asleep, with a stopped clock; a Refusal if that is unknown."""
     try:
-        kept = orjson.loads(zlib.decompress((directory / FILE_NAME).read_bytes()))
+        kept = json_bytes.loads(zlib.decompress((directory / FILE_NAME).read_bytes()))
         reading = kept["/".join([kind, *(quote(part, safe="") for part in rest)])]
         return Reading(**(reading | {"rate": 0.0, "reached_rate": None}))
     except (FileNotFoundError, KeyError):

@@ -8,8 +8,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-import orjson
-
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.journal_files import DIRECTORY
 from sandbox.cluster.new_sandbox import highest_port, new_record
@@ -24,6 +22,7 @@ from sandbox.hosting.repeatable_ranges import line_of
 from sandbox.journal.events.life import LimitReached
 from sandbox.journal.schema import CAME, Row
 from sandbox.journal.segments import lines
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 RUN = "recipe"  # the sandbox's name in the run's keyframes
@@ -152,10 +151,10 @@ def _rows(directory: Path, at: int) -> tuple[list[Row], int]:
     line = b""
     for line in lines(directory / DIRECTORY):
         if any(word in line for word in PARSED):
-            rows.append(orjson.loads(line))
+            rows.append(json_bytes.loads(line))
         if line.startswith(b'{"seq":%d,' % at):
             break
-    return [row for row in rows if row["seq"] <= at], orjson.loads(line)["at_ms"]
+    return [row for row in rows if row["seq"] <= at], json_bytes.loads(line)["at_ms"]
 
 
 def _wakings(rows: list[Row]) -> list[tuple[int, int | None]]:

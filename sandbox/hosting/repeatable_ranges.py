@@ -3,12 +3,11 @@
 from pathlib import Path
 from typing import NamedTuple
 
-import orjson
-
 from sandbox.cluster.journal_files import DIRECTORY
 from sandbox.cluster.origin import ORIGIN_NAME
 from sandbox.journal.schema import Row
 from sandbox.journal.segments import lines
+from sandbox.kernel import json_bytes
 
 MADE_BEFORE = "made before"  # this sandbox was made by a release that recorded nothing
 TRIMMED = "trimmed"  # the oldest segments of the journal were deleted
@@ -49,7 +48,7 @@ def line_of(directory: Path) -> Line:
     for line in lines(directory / DIRECTORY):
         if not rows or any(word in line for word in _ENDING):
             _add(rows, before, line)
-        if keyframe is None and b'"Keyframe"' in line and (row := orjson.loads(line))["type"] == "Keyframe":
+        if keyframe is None and b'"Keyframe"' in line and (row := json_bytes.loads(line))["type"] == "Keyframe":
             keyframe = row["seq"]
         before = line
     _add(rows, before)
@@ -57,7 +56,7 @@ def line_of(directory: Path) -> Line:
 
 
 def _add(rows: list[Row], *lines: bytes) -> None:
-    for row in (orjson.loads(line) for line in lines if line):
+    for row in (json_bytes.loads(line) for line in lines if line):
         if not rows or row["seq"] > rows[-1]["seq"]:
             rows.append(row)
 
@@ -67,7 +66,7 @@ def recorded_until(directory: Path, last: int | None = None) -> tuple[list[bytes
     kept: list[bytes] = []
     rows: list[Row] = []
     for line in lines(directory / DIRECTORY):
-        row = orjson.loads(line)
+        row = json_bytes.loads(line)
         if last is not None and row["seq"] > last:
             break
         kept.append(line)

@@ -7,8 +7,6 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, NamedTuple
 
-import orjson
-
 from sandbox.cluster.journal_files import DIRECTORY
 from sandbox.cluster.origin import Origin
 from sandbox.cluster.paced import PacedEnvironment
@@ -20,6 +18,7 @@ from sandbox.journal.events import Position
 from sandbox.journal.events.life import HISTORY
 from sandbox.journal.schema import CAME, Row, from_row
 from sandbox.journal.segments import line_of, rows_since
+from sandbox.kernel import json_bytes
 from sandbox.kernel.engine_version import ENGINE
 from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.rows.snapshot import Snapshot
@@ -77,7 +76,7 @@ class Rerun:
         if self._scratch is not None:
             directory = Path(self._scratch.name) / "sandboxes" / origin.record["slug"]
             directory.mkdir(parents=True)
-            (directory / FILE_NAME).write_bytes(orjson.dumps({**origin.record, "engine": ENGINE}))
+            (directory / FILE_NAME).write_bytes(json_bytes.dumps({**origin.record, "engine": ENGINE}))
         assert directory is not None
         self._directory = directory
         self._environment: PacedEnvironment | None = None
@@ -293,7 +292,7 @@ class Rerun:
                 break
             line = line_of(entry)
             if self.compared == len(self._recorded) or line != self._recorded[self.compared]:
-                self._differ(orjson.loads(line))
+                self._differ(json_bytes.loads(line))
                 break
             self.compared += 1
         self._seen = journal.next_seq

@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import orjson
-
 from sandbox.journal.events import BY_NAME, Entry
 from sandbox.journal.schema import from_row
 from sandbox.journal.segments import segments
+from sandbox.kernel import json_bytes
 
 _HEAD = re.compile(rb'\{"seq":(\d+),"at_ms":-?\d+,"type":"(\w+)"')
 
@@ -38,7 +37,7 @@ def _to_the_next(lines: list[Line], paths: list[Path]) -> Iterator[Entry]:
             if kind == "Keyframe" and seq > first:
                 return
             if kind in BY_NAME:
-                yield from_row(orjson.loads(line))
+                yield from_row(json_bytes.loads(line))
 
 
 def _lines(path: Path) -> list[Line]:

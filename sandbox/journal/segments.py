@@ -10,10 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-import orjson
-
 from sandbox.journal.events import Entry
 from sandbox.journal.schema import Row, to_row
+from sandbox.kernel import json_bytes
 
 SEGMENT_BYTES = 8 * 1024 * 1024
 WRITE_BYTES = 64 * 1024  # written at this size, and when the owner calls `flush` (every 200 ms)
@@ -120,7 +119,7 @@ class SegmentWriter:
 
 def line_of(entry: Entry) -> bytes:
     """Return the entry as a line of the files."""
-    return orjson.dumps(to_row(entry, longs_as_text=False), option=orjson.OPT_APPEND_NEWLINE, default=_plain)
+    return json_bytes.dumps(to_row(entry, longs_as_text=False), option=json_bytes.OPT_APPEND_NEWLINE, default=_plain)
 
 
 def segments(directory: Path) -> list[Path]:
@@ -137,7 +136,7 @@ def rows_since(directory: Path, seq: int) -> Iterator[Row]:
         with path.open("rb") as file:
             for line in file:
                 if line.endswith(b"\n"):
-                    row: Row = orjson.loads(line)
+                    row: Row = json_bytes.loads(line)
                     if row["seq"] >= seq:
                         yield row
 
@@ -197,7 +196,7 @@ def _last_whole(data: bytes) -> tuple[int, int | None]:
     whole = data.rfind(b"\n") + 1
     if not whole:
         return 0, None
-    return whole, int(orjson.loads(data[data.rfind(b"\n", 0, whole - 1) + 1 : whole])["seq"])
+    return whole, int(json_bytes.loads(data[data.rfind(b"\n", 0, whole - 1) + 1 : whole])["seq"])
 
 
 def next_seq(directory: Path, *, crashed: bool) -> int:

@@ -8,10 +8,9 @@ import logging
 from collections import deque
 from pathlib import Path
 
-import orjson
-
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.record import replace_file
+from sandbox.kernel import json_bytes
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.groups import group_names, topics_read
 
@@ -52,7 +51,7 @@ class RecentLag:
             [group, topic, {key: list(values) for key, values in sorted(series.items())}]
             for (group, topic), series in sorted(self._series.items())
         ]
-        replace_file(self._cluster.directory / FILE_NAME, orjson.dumps({"second": self._second, "series": series}))
+        replace_file(self._cluster.directory / FILE_NAME, json_bytes.dumps({"second": self._second, "series": series}))
 
     def of(self, group: str, topic: str) -> dict[str, object]:
         """Return the lag values of a group and topic, by queue.
@@ -115,7 +114,7 @@ class RecentLag:
 
 def _load(directory: Path) -> tuple[int | None, dict[tuple[str, str], Series]]:
     try:
-        kept = orjson.loads((directory / FILE_NAME).read_bytes())
+        kept = json_bytes.loads((directory / FILE_NAME).read_bytes())
         series = {
             (group, topic): {key: deque(values, KEPT) for key, values in series.items()}
             for group, topic, series in kept["series"]

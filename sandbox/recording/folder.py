@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from sandbox.journal.schema import Row
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import BadRecording
 from sandbox.recording.frame import About, Frame
 from sandbox.recording.part import map_of
@@ -57,11 +56,11 @@ def facts_of(directory: Path) -> Iterator[Row]:
 
 
 def _line(value: Any) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_SORT_KEYS)
+    return json_bytes.dumps(value, option=json_bytes.OPT_APPEND_NEWLINE | json_bytes.OPT_SORT_KEYS)
 
 
 def _loaded(line: bytes, name: str) -> Any:
     try:
-        return orjson.loads(line)
-    except orjson.JSONDecodeError as error:
+        return json_bytes.loads(line)
+    except json_bytes.JSONDecodeError as error:
         raise BadRecording(f"{name} has a line that is not JSON. Import the recording again.") from error

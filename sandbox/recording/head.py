@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-import orjson
-
 from sandbox.control.limits import RecordingLimits
+from sandbox.kernel import json_bytes
 from sandbox.kernel.calendar_text import LAST_MS
 from sandbox.kernel.errors import BadRecording
 from sandbox.recording import columns
@@ -74,7 +73,7 @@ def pack_head(
         }
     )
     line = (
-        orjson.dumps(
+        json_bytes.dumps(
             {
                 "format": FORMAT,
                 "version": VERSION,
@@ -103,8 +102,8 @@ def read_line(data: bytes, limits: RecordingLimits) -> tuple[dict[str, Any], int
     """Return the first line and its length.  Raises BadRecording if it is not that of a recording of this version."""
     end = data.find(b"\n", 0, limits.line_bytes)
     try:
-        line = orjson.loads(data[:end]) if end >= 0 else None
-    except orjson.JSONDecodeError:
+        line = json_bytes.loads(data[:end]) if end >= 0 else None
+    except json_bytes.JSONDecodeError:
         line = None
     if not isinstance(line, dict) or line.get("format") != FORMAT:
         raise BadRecording("This file is not a recording. Choose a file that manage.py recording exported.")

@@ -3,8 +3,7 @@
 import zlib
 from typing import Any
 
-import orjson
-
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import BadRecording
 
 GZIP = 31  # zlib's window bits for gzip, without a time in its header
@@ -14,7 +13,7 @@ BEST = 9
 def pack_part(value: Any) -> bytes:
     """Return the packed value.  Equal values have equal bytes (with the same zlib)."""
     packer = zlib.compressobj(BEST, zlib.DEFLATED, GZIP, 9)
-    return packer.compress(orjson.dumps(value, option=orjson.OPT_SORT_KEYS)) + packer.flush()
+    return packer.compress(json_bytes.dumps(value, option=json_bytes.OPT_SORT_KEYS)) + packer.flush()
 
 
 def unpack_part(data: bytes, name: str, most_bytes: int) -> Any:
@@ -31,8 +30,8 @@ def unpack_part(data: bytes, name: str, most_bytes: int) -> Any:
     if not unpacker.eof or unpacker.unused_data:
         raise BadRecording(f"The {name} is incomplete or has data after its end. Copy it again.")
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError as error:
+        return json_bytes.loads(text)
+    except json_bytes.JSONDecodeError as error:
         raise BadRecording(f"The {name} is not JSON. Export it again.") from error
 
 

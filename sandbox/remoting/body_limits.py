@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-import orjson
-
+from sandbox.kernel import json_bytes
 from sandbox.remoting.channel import Channel
 from sandbox.remoting.codes import RequestCode
 from sandbox.remoting.command import RemotingCommand
@@ -39,8 +38,8 @@ def check_body(body: bytes | None, most: int = MAX_BODY_BYTES) -> None:
         raise Malformed(f"a body of {len(body)} bytes, where at most {most} are read")
     if body[:1] in b"{[ \t\r\n":
         try:
-            orjson.loads(body)
-        except orjson.JSONDecodeError as error:
+            json_bytes.loads(body)
+        except json_bytes.JSONDecodeError as error:
             raise Malformed(f"a body of {len(body)} bytes is read as strict JSON only: {error}") from None
 
 

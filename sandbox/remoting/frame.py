@@ -7,8 +7,7 @@ from operator import itemgetter
 from struct import Struct
 from typing import Any
 
-import orjson
-
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import FrameTooLarge, ProtocolViolation
 from sandbox.remoting import rocketmq_header
 from sandbox.remoting.command import Language, RemotingCommand, SerializeType
@@ -120,8 +119,8 @@ def encode(command: RemotingCommand) -> bytes:
 
 def _decode_json(header: bytes, body: bytes | None) -> RemotingCommand:
     try:
-        fields = orjson.loads(header)
-    except orjson.JSONDecodeError as error:
+        fields = json_bytes.loads(header)
+    except json_bytes.JSONDecodeError as error:
         raise ProtocolViolation(f"header of {len(header)} bytes is not JSON: {error}") from None
     try:  # the form of Java's requests; others are read field by field
         code, ext, flag, language, opaque, version = _usual(fields)
@@ -190,8 +189,8 @@ def _texts(ext: Any) -> dict[str, str]:
 
 def _text(value: Any) -> str:
     try:
-        return orjson.dumps(value).decode()  # 7, 0.5, true, and even a list as Java's map would hold it
-    except orjson.JSONEncodeError as error:  # parsed, but too deep to be written
+        return json_bytes.dumps(value).decode()  # 7, 0.5, true, and even a list as Java's map would hold it
+    except json_bytes.JSONEncodeError as error:  # parsed, but too deep to be written
         raise ProtocolViolation(f"a header field is no text: {error}") from None
 
 
@@ -208,6 +207,6 @@ def _encode_json(command: RemotingCommand) -> bytes:
     fields["serializeTypeCurrentRPC"] = "JSON"
     fields["version"] = command.version
     try:
-        return orjson.dumps(fields)
-    except orjson.JSONEncodeError as error:
+        return json_bytes.dumps(fields)
+    except json_bytes.JSONEncodeError as error:
         raise ProtocolViolation(f"{command!r} cannot be written as JSON: {error}") from None

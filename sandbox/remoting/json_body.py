@@ -8,9 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import orjson
-
-from sandbox.kernel import loose_json
+from sandbox.kernel import json_bytes, loose_json
 from sandbox.remoting.fields import Malformed
 
 Queue = tuple[str, str, int]
@@ -34,8 +32,8 @@ def loads(data: bytes | None) -> dict[str, Any]:
         value = loose_json.loads(data)
     else:
         try:
-            value = orjson.loads(data)
-        except orjson.JSONDecodeError:
+            value = json_bytes.loads(data)
+        except json_bytes.JSONDecodeError:
             value = loose_json.loads(data)
     if not isinstance(value, dict):
         raise TypeError(f"{type(value).__name__} instead of an object")
@@ -43,7 +41,7 @@ def loads(data: bytes | None) -> dict[str, Any]:
 
 
 def dumps(value: object) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
+    return json_bytes.dumps(value, option=json_bytes.OPT_NON_STR_KEYS)
 
 
 def text(value: Any) -> str:
@@ -91,4 +89,4 @@ def queue_json(queue: Queue) -> dict[str, object]:
 
 def queue_key(queue: Queue) -> str:
     """Return a queue as the key of a strict JSON map; Java reads it like its own form (spec remoting 3.5)."""
-    return orjson.dumps(queue_json(queue)).decode()
+    return json_bytes.dumps(queue_json(queue)).decode()

@@ -9,8 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Protocol
 
-import orjson
-
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 NICENESS = 10  # behind the server
@@ -26,7 +25,7 @@ class Report(Protocol):
 
 def serve(play: Callable[[dict[str, Any], Report], Any]) -> None:
     os.nice(NICENESS)
-    order = orjson.loads(sys.stdin.buffer.readline())
+    order = json_bytes.loads(sys.stdin.buffer.readline())
     try:
         _say({"result": play(order, _report)})
     except ActionRefused as error:
@@ -40,5 +39,5 @@ def _report(share: float, partial: object = None) -> None:
 
 
 def _say(line: dict[str, object]) -> None:
-    sys.stdout.buffer.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+    sys.stdout.buffer.write(json_bytes.dumps(line, option=json_bytes.OPT_APPEND_NEWLINE))
     sys.stdout.buffer.flush()

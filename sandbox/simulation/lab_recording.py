@@ -12,14 +12,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
-
 from sandbox.cluster.lab_progress import LabProgress
 from sandbox.control.actions import Action, StartLab
 from sandbox.control.questions import Question
 from sandbox.control.readings import Reading
 from sandbox.journal.events import ActionTaken, Entry, PredictionGiven
 from sandbox.journal.schema import Row, to_row
+from sandbox.kernel import json_bytes
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.lab import Lab
 from sandbox.recording.frame import About, Frame
@@ -135,7 +134,7 @@ def _ordered(order: dict[str, Any], progress: Progress) -> bool:
     path = Path(sys.argv[1])
     made = record_lab(LABS[order["lab"]], order["engine"], progress)
     path.parent.mkdir(parents=True, exist_ok=True)
-    _write(path.with_suffix(NOTES), orjson.dumps({"notes": made.notes, "lasts_ms": made.lasts_ms}))
+    _write(path.with_suffix(NOTES), json_bytes.dumps({"notes": made.notes, "lasts_ms": made.lasts_ms}))
     _write(path, made.data)  # last: where it is, its notes are
     return True
 

@@ -6,8 +6,6 @@
 import sys
 from pathlib import Path
 
-import orjson
-
 from sandbox.cluster import record as records
 from sandbox.cluster.journal_files import DIRECTORY
 from sandbox.cluster.origin import load_origin
@@ -16,6 +14,7 @@ from sandbox.hosting.repeatable_ranges import recorded_until, stretches_of
 from sandbox.hosting.rerun import Rerun
 from sandbox.journal.schema import CAME, Row
 from sandbox.journal.segments import lines
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.snapshot.page_channels import detail_channels
 from sandbox.recording.live import frame_of
@@ -83,7 +82,7 @@ def _recorded(directory: Path, at: int, most: int) -> tuple[list[bytes], list[Ro
         raise ActionRefused(404, "Event {seq} does not exist.", "Choose an event from the Journal.", seq=at)
     last = len(rows) - 1
     for line in lines(directory / DIRECTORY):
-        if b'"came"' in line and (row := orjson.loads(line))["seq"] > at and CAME in row:
+        if b'"came"' in line and (row := json_bytes.loads(line))["seq"] > at and CAME in row:
             if row["type"] == "SandboxSlept":
                 kept.append(line)
                 rows.append(row)

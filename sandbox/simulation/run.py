@@ -10,12 +10,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-import orjson
-
 from sandbox.cluster.config import HostConfig
 from sandbox.control.limits import SandboxLimits
 from sandbox.journal.events import Entry
 from sandbox.journal.schema import to_row
+from sandbox.kernel import json_bytes
 from sandbox.sim.loop import Stuck
 from sandbox.simulation.checkers import check
 from sandbox.simulation.files_check import check_files
@@ -99,7 +98,7 @@ def _judge(player: Player, world: World, home: Path) -> list[Violation]:
 
 
 def _lines(entries: list[Entry]) -> tuple[bytes, ...]:
-    return tuple(orjson.dumps(to_row(entry, longs_as_text=False)) for entry in entries)
+    return tuple(json_bytes.dumps(to_row(entry, longs_as_text=False)) for entry in entries)
 
 
 @contextmanager

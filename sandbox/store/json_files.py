@@ -6,8 +6,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any, NamedTuple
 
-import orjson
-
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import TablesDamaged
 from sandbox.store.disk import Disk
 from sandbox.store.table_files import BACKUP, path_of, value_in
@@ -35,7 +34,9 @@ def in_apaches_shape(table: Any) -> bytes:
 
     The standard library takes ten times as long.
     """
-    data = orjson.dumps(table, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
+    data = json_bytes.dumps(
+        table, option=json_bytes.OPT_INDENT_2 | json_bytes.OPT_SORT_KEYS | json_bytes.OPT_APPEND_NEWLINE
+    )
     depth = 1
     while b"\n" + b"  " * depth in data:  # tables have three or four levels: each level is one pass over all of it
         depth += 1

@@ -18,12 +18,12 @@ from django.db import connection, transaction
 from queueviz.access.hidden_names import Mask
 from queueviz.asgi import application
 from queueviz.links import recordings, replay_state, share_links
-from queueviz.live.channel import slug_of
 from queueviz.live.consumers import SUBPROTOCOL
 from queueviz.models import Cluster, Course, Enrolment, Grant, PipelineRun, Poll, Sandbox, Submission, Vote
 from queueviz.sandboxes import visitor_actions
 from sandbox.control.channel_names import KINDS
 from sandbox.control.rights import can
+from sandbox.live.channel import slug_of
 from tests.attacks import routes
 from tests.attacks.people import CLUSTER, COURSE, SANDBOXES, SUBMISSION, Person, World, world
 from tests.attacks.routes import Ask

@@ -11,12 +11,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from queueviz.live.channel import LONGEST_INTERVAL_S
-from queueviz.live.frames import changes, delta
 from sandbox.control.limits import RecordingLimits, SocketLimits
 from sandbox.findings.sandbox_view import SandboxViews
 from sandbox.findings.watch import FindingWatch
 from sandbox.journal.schema import to_row
+from sandbox.live.channel import LONGEST_INTERVAL_S
+from sandbox.live.frames import changes, delta
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.board import read_board
 from sandbox.recording.frame import About

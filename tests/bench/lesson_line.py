@@ -13,7 +13,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import WebSocketException
 from websockets.typing import Origin, Subprotocol
 
-from queueviz.live.frames import Delta, apply
+from sandbox.live.frames import Delta, apply
 
 PATIENCE_S = 60.0
 RETRY_S = (0.5, 4.0)  # of sockets and answers; a page's first tries are as close

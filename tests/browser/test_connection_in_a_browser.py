@@ -6,9 +6,9 @@ from typing import Any
 
 from playwright.sync_api import WebSocketRoute, expect
 
-from queueviz.live import frames
 from queueviz.templatetags.formats import number
 from sandbox.control.readings import Reading
+from sandbox.live import frames
 from sandbox.queries.snapshot.board import lag_of
 from tests.browser.conftest import Site, Wire
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queueviz.access.hidden_names import Mask
-from queueviz.live import frames
 from sandbox.control.channel_names import KINDS
 from sandbox.control.readings import Reading
+from sandbox.live import frames
 
 SLUG, SECRET = "calm-owl-aaaaaa", "secret-of-a-link"
 MASK = Mask(SLUG, SECRET)

@@ -5,10 +5,10 @@ from typing import Any
 
 import orjson
 
-from queueviz.live.hub import Hub
-from queueviz.live.viewer import Viewer
-from queueviz.live.visible_parts import Sight
 from sandbox.control.limits import SocketLimits
+from sandbox.live.hub import Hub
+from sandbox.live.viewer import Viewer
+from sandbox.live.visible_parts import Sight
 from sandbox.sim.loop import SimLoop
 from tests.web.fake_port import FakePort
 

@@ -6,8 +6,8 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queueviz.live import frames
 from sandbox.control.readings import Reading
+from sandbox.live import frames
 
 NAMES = st.sampled_from(["broker-a:0", "broker-a:1", "broker-b:0"])
 VALUES = st.none() | st.integers().map(str) | st.booleans() | st.lists(st.integers(0, 3), max_size=2)

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from queueviz.live.channel import Channel
-from queueviz.live.socket_costs import Figures
-from queueviz.live.viewer import Viewer, Watch
 from sandbox.control.channel_names import KINDS
 from sandbox.control.limits import SocketLimits
 from sandbox.control.readings import Reading
+from sandbox.live.channel import Channel
+from sandbox.live.socket_costs import Figures
+from sandbox.live.viewer import Viewer, Watch
 
 NAME = "board/demo/g/orders"
 

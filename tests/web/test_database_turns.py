@@ -2,7 +2,7 @@
 
 import asyncio
 
-from queueviz.live.database_turns import DatabaseTurns
+from sandbox.live.database_turns import DatabaseTurns
 from sandbox.sim.loop import SimLoop
 from tests.web.stage import BOARD, Stage
 

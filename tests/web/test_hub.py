@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from queueviz.live.channel_reader import TOO_SLOW
-from queueviz.live.hub import TOO_MANY
+from sandbox.live.channel_reader import TOO_SLOW
+from sandbox.live.hub import TOO_MANY
 from tests.web.stage import BOARD, FACTS, Stage
 
 MOST_VIEWERS = 600

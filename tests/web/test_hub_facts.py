@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from queueviz.live.visible_parts import Sight
+from sandbox.live.visible_parts import Sight
 from tests.web.stage import FACTS, Stage, Tab
 
 

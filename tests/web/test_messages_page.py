@@ -10,12 +10,12 @@ from django.test import Client
 
 from queueviz.boards.messages import channel
 from queueviz.boards.page import Place
-from queueviz.live.channel import slug_of
 from sandbox.control.actions import ConsumeOnce, ResendMessage
 from sandbox.control.limits import MIB
 from sandbox.control.questions import FindMessages
 from sandbox.control.readings import Reading
 from sandbox.kernel.errors import ActionRefused
+from sandbox.live.channel import slug_of
 from sandbox.message import msg_id, record
 from sandbox.message.compression import ZLIB_FLAGS, compress, decompress_start
 from sandbox.message.message import InboundMessage

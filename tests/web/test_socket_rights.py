@@ -14,11 +14,11 @@ from django.utils import timezone
 
 from queueviz.access.hidden_names import Mask
 from queueviz.access.visitor import Visitor, digest
-from queueviz.live import hub
 from queueviz.live.rights import still_see
-from queueviz.live.visible_parts import Sight
 from queueviz.models import Cluster, Grant, Sandbox
 from queueviz.sandboxes import ownership
+from sandbox.live import hub
+from sandbox.live.visible_parts import Sight
 from tests.web.fake_port import FakePort
 from tests.web.tabs import BOARD, OWN, SLUG, hear, kept, opened, say, session_of_the_owner
 

@@ -10,7 +10,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
-import orjson
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError
 from django.utils import timezone
@@ -21,6 +20,7 @@ from queueviz.runs.command_run import KEEP, OWN, reported
 from queueviz.runs.directories import result_of, sealed_of, sources_of, sources_of_class
 from queueviz.runs.last_results import SHOW, SQL, check_words, directories_of, lines_at, result_at, row_of
 from queueviz.runs.text_tables import lines_of
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.jobs.job import WrongOption
 from sandbox.pipeline.runs.launch import Order, Report, Where
@@ -139,7 +139,7 @@ class Command(BaseCommand):
             self._regrade(course, began_at, sorted(journals), arguments, ended, order.out)
             return
         if arguments["json"]:
-            self.stdout.write(orjson.dumps({**ended, "out": order.out}).decode())
+            self.stdout.write(json_bytes.dumps({**ended, "out": order.out}).decode())
         if ended["state"] != "done":
             raise CommandError(ended.get("why", "The run was cancelled."), returncode=1)
         if not arguments["json"]:
@@ -157,7 +157,7 @@ class Command(BaseCommand):
             out = result_of(job, name)
         made = result_at(out.resolve(), job)
         if arguments["json"]:
-            self.stdout.write(orjson.dumps(row_of(out.resolve(), made)).decode())
+            self.stdout.write(json_bytes.dumps(row_of(out.resolve(), made)).decode())
         else:
             for line in lines_at(out.resolve(), made, arguments["table"], arguments["show"]):
                 self.stdout.write(line)
@@ -189,7 +189,7 @@ class Command(BaseCommand):
                 "rerun": len(reruns),
                 "published": None if done is None else done._asdict(),
             }
-            self.stdout.write(orjson.dumps(summary).decode())
+            self.stdout.write(json_bytes.dumps(summary).decode())
             return
         for row in made.differences:
             difference = shown(row)
@@ -260,7 +260,7 @@ def query_of(arguments: Arguments, name: str) -> dict[str, str]:
     if arguments["job"] != SQL:
         return {}
     try:
-        return {"query": arguments["about"] or "", "results": orjson.dumps(directories_of(name)).decode()}
+        return {"query": arguments["about"] or "", "results": json_bytes.dumps(directories_of(name)).decode()}
     except SandboxError as error:
         raise CommandError(str(error), returncode=1) from None
 

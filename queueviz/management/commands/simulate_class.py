@@ -10,10 +10,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-import orjson
 from django.core.management import BaseCommand, CommandError
 from tqdm import tqdm
 
+from sandbox.kernel import json_bytes
 from sandbox.pipeline.runs.error_sentences import sentence_of
 from sandbox.simulation.classroom.class_directories import Lesson, Made, make_class
 
@@ -55,8 +55,9 @@ class Command(BaseCommand):
                 raise CommandError(f"{out} is not empty. Choose an empty or new directory.")
             made = self._make(lesson, out, max(1, options["processes"]), quiet=options["json"])
             (out / NAME).write_bytes(
-                orjson.dumps(
-                    {**lesson._asdict(), "made": [student._asdict() for student in made]}, option=orjson.OPT_INDENT_2
+                json_bytes.dumps(
+                    {**lesson._asdict(), "made": [student._asdict() for student in made]},
+                    option=json_bytes.OPT_INDENT_2,
                 )
             )
         except FileExistsError:
@@ -73,7 +74,7 @@ class Command(BaseCommand):
             "students_per_s": round(len(made) / took_s, 3),
         }
         if options["json"]:
-            self.stdout.write(orjson.dumps(figures).decode())
+            self.stdout.write(json_bytes.dumps(figures).decode())
         else:
             self.stdout.write(
                 f"{figures['students']} students, {figures['messages']} messages and "

@@ -16,8 +16,7 @@ from pathlib import Path
 from tempfile import mkstemp
 from typing import NamedTuple
 
-import orjson
-
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import SandboxError
 
 LONGEST_GAP_S = 300  # maximum gap in seconds: nights and holidays are shortened to it
@@ -161,7 +160,7 @@ def _row(position: int, line: bytes, before: int | None) -> tuple[FeedRow, int]:
         "miles": _number(distance),
     }
     key = tail if tail != "NA" else carrier + flight
-    return FeedRow(position, gap_s, key, carrier, orjson.dumps(body)), minute
+    return FeedRow(position, gap_s, key, carrier, json_bytes.dumps(body)), minute
 
 
 _DAYS_BEFORE = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)  # 2013 is no leap year

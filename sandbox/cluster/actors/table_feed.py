@@ -6,9 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
-
 from sandbox.cluster.actors.feeds import LONGEST_GAP_S, FeedRow
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import SandboxError
 
 EPOCH_MS_FROM = 100_000_000_000  # a larger number is milliseconds, a smaller one seconds (until the year 5138)
@@ -71,7 +70,7 @@ def _csv_records(path: Path) -> Iterator[_Record]:
         lines = csv.DictReader(file, restkey="", restval="")
         try:
             for row in lines:
-                yield _Record(lines.line_num, row, orjson.dumps(row))
+                yield _Record(lines.line_num, row, json_bytes.dumps(row))
         except csv.Error as error:
             raise FeedUnreadable(f"{path}, line {lines.line_num}: {error}") from error
 
@@ -82,8 +81,8 @@ def _ndjson_records(path: Path) -> Iterator[_Record]:
             if not line.strip():
                 continue
             try:
-                value = orjson.loads(line)
-            except orjson.JSONDecodeError as error:
+                value = json_bytes.loads(line)
+            except json_bytes.JSONDecodeError as error:
                 raise FeedUnreadable(f"{path}, line {number}: {error}") from error
             if not isinstance(value, dict):
                 raise FeedUnreadable(f"{path}, line {number}: not a JSON object")

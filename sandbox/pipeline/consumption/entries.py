@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-import orjson
-
+from sandbox.kernel import json_bytes
 from sandbox.pipeline.sources.event_types import HEAD, ddl_of, schema_of
 from sandbox.pipeline.sources.source_columns import TIMESTAMP
 from sandbox.pipeline.spark.master_address import KEPT_IN
@@ -47,7 +46,7 @@ def entries_of(job_input: "Given", *events: str, columns: Sequence[str] = ()) ->
     options = {
         "events": ",".join(events),
         "endingOffsets": json.dumps({sandbox: seq + 1 for sandbox, seq in job_input.true_to.items()}),
-        "journals": orjson.dumps({name: str(path) for name, path in journals.items()}).decode(),
+        "journals": json_bytes.dumps({name: str(path) for name, path in journals.items()}).decode(),
     }
     if names := schema_of(events, columns).names[len(HEAD) :]:
         options["columns"] = ",".join(names)

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
-import orjson
-
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption, one_of
 from sandbox.pipeline.runs.result_files import FORMATS
@@ -162,8 +161,8 @@ def _plain_rows(kind: str, path: Path) -> Iterator[Any]:
         with path.open("rb") as lines:
             for line in filter(bytes.strip, lines):
                 try:
-                    yield orjson.loads(line)
-                except orjson.JSONDecodeError:
+                    yield json_bytes.loads(line)
+                except json_bytes.JSONDecodeError:
                     yield None
     else:
         csv.field_size_limit(CELL_BYTES)
@@ -186,8 +185,8 @@ def _why(row: Any, kind: str, names: Mapping[str, str], body_as: str) -> str | N
         return f"{names['body']} is not base64; set --option body_as=text for plain text"
     if isinstance(pairs, str):
         try:
-            pairs = orjson.loads(pairs)
-        except orjson.JSONDecodeError:
+            pairs = json_bytes.loads(pairs)
+        except json_bytes.JSONDecodeError:
             pairs = ""
     if pairs is not None and not isinstance(pairs, dict) and kind != "parquet":
         return f"{names['properties']} is not a JSON object of names and values"

@@ -13,8 +13,7 @@ and reads new entries every second.  Every row is in the result once, however of
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import orjson
-
+from sandbox.kernel import json_bytes
 from sandbox.pipeline.jobs.job import Given, Job, WrongOption, one_of
 from sandbox.pipeline.lag import result_store
 from sandbox.pipeline.lag.batches import take
@@ -42,7 +41,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
     entries = (
         job_input.session.readStream.format("rocketmq-journal")
         .options(
-            journals=orjson.dumps(journals).decode(),
+            journals=json_bytes.dumps(journals).decode(),
             linesOf=",".join(sorted(WANTED)),
             columns="fields",
             failOnDataLoss="false",

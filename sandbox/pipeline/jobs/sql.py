@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import orjson
-
+from sandbox.kernel import json_bytes
 from sandbox.pipeline.jobs.job import NO_QUERY, Given, Job, WrongOption
 from sandbox.pipeline.sources.bodies import OPTIONS
 from sandbox.pipeline.spark.error_text import of_spark
@@ -30,7 +29,7 @@ def run(job_input: Given) -> "Mapping[str, DataFrame]":
     if not query:
         raise WrongOption(NO_QUERY)
     views = views_of(
-        job_input, {job: Path(out) for job, out in orjson.loads(job_input.options.get("results", "{}")).items()}
+        job_input, {job: Path(out) for job, out in json_bytes.loads(job_input.options.get("results", "{}")).items()}
     )
     asked = asked_of(job_input.session, query)
     if unknown := sorted(asked.tables - asked.named - views.keys()):

@@ -13,8 +13,6 @@ message, make them known again.
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-import orjson
-
 from sandbox.journal.events import (
     FLOW,
     ActionTaken,
@@ -33,6 +31,7 @@ from sandbox.journal.events import (
     SubscriptionChanged,
     TopicChanged,
 )
+from sandbox.kernel import json_bytes
 from sandbox.pipeline.lag.group_state import GroupState, Key, Slot
 from sandbox.pipeline.lag.rows import SECOND_MS, WIDTHS_MS, Figures, Row
 
@@ -87,7 +86,7 @@ class Fold:
                 self.state.lose_all()
             self.seq, self.at_ms = seq, at_ms
             if line is not None:
-                self.held.append(Held(at_ms, event, orjson.loads(line)))
+                self.held.append(Held(at_ms, event, json_bytes.loads(line)))
             if event in PROVING:
                 self._prove(at_ms)
         self.state.trim()

@@ -1,7 +1,6 @@
 """A `Fold` as JSON, so that the next batch can continue it."""
 
-import orjson
-
+from sandbox.kernel import json_bytes
 from sandbox.pipeline.lag.fold import Fold, Held
 from sandbox.pipeline.lag.group_state import Slot
 from sandbox.pipeline.lag.queue_ends import QueueEnds
@@ -11,7 +10,7 @@ from sandbox.pipeline.lag.rows import Roll
 def dump(fold: Fold) -> bytes:
     """Return the state of the fold as JSON, without the emitted rows."""
     state = fold.state
-    return orjson.dumps(
+    return json_bytes.dumps(
         {
             "seq": fold.seq,
             "at_ms": fold.at_ms,
@@ -45,7 +44,7 @@ def dump(fold: Fold) -> bytes:
 
 
 def load(text: bytes | str) -> Fold:
-    value = orjson.loads(text)
+    value = json_bytes.loads(text)
     fold = Fold()
     fold.seq, fold.at_ms, fold.proven_ms = value["seq"], value["at_ms"], value["proven_ms"]
     fold.true_to, fold.open_ms = value["true_to"], value["open_ms"]

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sandbox.kernel import json_bytes
 from sandbox.kernel.clock import wall_ms
 from sandbox.pipeline.runs import results
 
@@ -42,8 +42,8 @@ class Place(NamedTuple):
 def checkpoint_of(directory: Path) -> str | None:
     """Return Spark's id of the stream with this checkpoint directory; None before the first batch."""
     try:
-        return str(orjson.loads((directory / "metadata").read_bytes())["id"])
-    except (FileNotFoundError, orjson.JSONDecodeError, KeyError, TypeError):
+        return str(json_bytes.loads((directory / "metadata").read_bytes())["id"])
+    except (FileNotFoundError, json_bytes.JSONDecodeError, KeyError, TypeError):
         return None
 
 

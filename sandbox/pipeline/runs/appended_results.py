@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import orjson
-
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.runs import results
 from sandbox.pipeline.runs.iceberg import ICEBERG
@@ -93,7 +92,7 @@ def goes_on(rows: "DataFrame", stores: Mapping[str, str], options: Mapping[str, 
     for row in rows.groupBy(*keys).agg((f.max("queueOffset") + 1).alias("_next")).collect():
         topics = offsets.setdefault(row[STORE], {}) if STORE in keys else offsets
         topics.setdefault(row["topic"], {})[str(row["queueId"])] = row["_next"]
-    return orjson.dumps(offsets).decode() if offsets else "earliest"
+    return json_bytes.dumps(offsets).decode() if offsets else "earliest"
 
 
 def check_columns(out: Path, old: "StructType", new: "StructType") -> None:

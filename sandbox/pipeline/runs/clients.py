@@ -14,8 +14,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
-import orjson
-
+from sandbox.kernel import json_bytes
 from sandbox.pipeline.runs.launch import ENDED, Order
 from sandbox.pipeline.runs.session_socket import Listener, code_mark
 
@@ -60,7 +59,7 @@ class Clients:
 
     def report(self, report: dict[str, object]) -> None:
         """Send a report to the client of its run, and to the parent."""
-        line = orjson.dumps(report, default=_plain, option=orjson.OPT_APPEND_NEWLINE)
+        line = json_bytes.dumps(report, default=_plain, option=json_bytes.OPT_APPEND_NEWLINE)
         run = str(report["run"])
         with self._lock:
             sender = self._senders.pop(run, None) if report["state"] in ENDED else self._senders.get(run)
@@ -77,7 +76,7 @@ class Clients:
 
     def listen(self, listener: Listener, runner: Runner) -> None:
         """Accept clients until the listener is closed, each in a thread of its own."""
-        greeting = orjson.dumps({"code": code_mark(), "process": os.getpid(), "log": _log()}) + b"\n"
+        greeting = json_bytes.dumps({"code": code_mark(), "process": os.getpid(), "log": _log()}) + b"\n"
         while (connection := listener.accept()) is not None:
             with self._lock:
                 is_full = self._connected >= MAX_CLIENTS
@@ -105,7 +104,7 @@ class Clients:
         runs: list[str] = []
         try:
             for line in lines:
-                value = orjson.loads(line)
+                value = json_bytes.loads(line)
                 if not isinstance(value, dict):
                     raise ValueError("A line is a JSON object.")
                 if "run" in value:

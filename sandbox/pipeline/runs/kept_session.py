@@ -10,8 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from socket import socket
 
-import orjson
-
+from sandbox.kernel import json_bytes
 from sandbox.pipeline.runs.launch import ROOT, Launch, Orders, Report
 from sandbox.pipeline.runs.session_socket import code_mark, connected_to
 from sandbox.pipeline.spark.master_address import Where
@@ -42,14 +41,14 @@ class KeptSession(Orders):
         """Yield the reports in order until the process ends."""
         with suppress(ConnectionResetError):  # it ended with an order that it had not read
             for line in self._lines:
-                yield orjson.loads(line)
+                yield json_bytes.loads(line)
 
     def close(self) -> None:
         self._lines.close()
         self._connection.close()
 
     def _say(self, value: dict[str, object]) -> None:
-        self._connection.sendall(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE))
+        self._connection.sendall(json_bytes.dumps(value, option=json_bytes.OPT_APPEND_NEWLINE))
 
 
 def session_in(directory: Path) -> KeptSession | None:
@@ -108,7 +107,7 @@ def _greeting(connection: socket) -> dict[str, object] | None:
             if not (byte := connection.recv(1)):
                 return None
             text += byte
-        value = orjson.loads(text)
-    except (OSError, orjson.JSONDecodeError):
+        value = json_bytes.loads(text)
+    except (OSError, json_bytes.JSONDecodeError):
         return None
     return value if isinstance(value, dict) else None

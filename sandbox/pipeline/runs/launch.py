@@ -21,8 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, NamedTuple, NotRequired, Self, TypedDict
 
-import orjson
-
+from sandbox.kernel import json_bytes
 from sandbox.pipeline.spark import small_runs
 from sandbox.pipeline.spark.java import java_home, link
 from sandbox.pipeline.spark.java_classes import WRITTEN_WITHIN_S, archive_of
@@ -185,7 +184,7 @@ class Child(Orders):
         """Yield the reports in order until the process ends."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            yield orjson.loads(line)
+            yield json_bytes.loads(line)
 
     def close(self) -> None:
         process = self._process
@@ -206,7 +205,7 @@ class Child(Orders):
 
     def _say(self, value: dict[str, object]) -> None:
         assert self._process.stdin is not None
-        self._process.stdin.write(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE))
+        self._process.stdin.write(json_bytes.dumps(value, option=json_bytes.OPT_APPEND_NEWLINE))
         self._process.stdin.flush()
 
 

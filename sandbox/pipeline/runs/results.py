@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
-
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import CorruptRecord
 
 NAME = "manifest.json"
@@ -52,7 +51,7 @@ def publish(out: Path, manifest: Manifest) -> None:
     """Make this manifest the result and delete earlier runs."""
     plain = {**manifest._asdict(), "tables": {name: table._asdict() for name, table in manifest.tables.items()}}
     draft = out / f"{NAME}.{manifest.run}"
-    draft.write_bytes(orjson.dumps(plain, option=orjson.OPT_INDENT_2))
+    draft.write_bytes(json_bytes.dumps(plain, option=json_bytes.OPT_INDENT_2))
     os.replace(draft, out / NAME)
     for old in out.glob("run-*"):
         if old.name != f"run-{manifest.run}":
@@ -67,12 +66,12 @@ def discard(out: Path, run: str) -> None:
 def manifest_of(out: Path) -> Manifest | None:
     """Return the manifest of the last good result, or None before the first.  Raises CorruptRecord if it is damaged."""
     try:
-        plain: Mapping[str, Any] = orjson.loads((out / NAME).read_bytes())
+        plain: Mapping[str, Any] = json_bytes.loads((out / NAME).read_bytes())
         tables = {name: Table(**table) for name, table in plain["tables"].items()}
         return Manifest(**{**plain, "tables": tables})
     except FileNotFoundError:
         return None
-    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+    except (json_bytes.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
         raise CorruptRecord(f"{out / NAME} cannot be read: {error}") from error
 
 

@@ -20,8 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
-
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.sealed.units import Units
 from sandbox.store_columns.queue_positions import Log
@@ -114,7 +113,7 @@ def entries_in(directory: Path) -> dict[int, Entry]:
 def entry_of(path: Path) -> Entry | None:
     """Return the entry in this file, or None if the file is missing, damaged or of another version."""
     try:
-        plain: dict[str, Any] = orjson.loads(path.read_bytes())
+        plain: dict[str, Any] = json_bytes.loads(path.read_bytes())
         entry = Entry(**{**plain, "state": FileState(**plain["state"])})
         numbers = (
             *entry.state,
@@ -129,12 +128,12 @@ def entry_of(path: Path) -> Entry | None:
         )
         is_whole = entry.version == VERSION and all(isinstance(number, int) for number in numbers)
         return entry if is_whole and _ROWS.fullmatch(entry.file) and path.stem == f"{entry.log_start:020}" else None
-    except (OSError, orjson.JSONDecodeError, TypeError, KeyError):
+    except (OSError, json_bytes.JSONDecodeError, TypeError, KeyError):
         return None
 
 
 def as_bytes(entry: Entry) -> bytes:
-    return orjson.dumps({**entry._asdict(), "state": entry.state._asdict()}, option=orjson.OPT_INDENT_2)
+    return json_bytes.dumps({**entry._asdict(), "state": entry.state._asdict()}, option=json_bytes.OPT_INDENT_2)
 
 
 def why_not(entry: Entry, directory: Path, log: Log, units: Units) -> str | None:

@@ -11,8 +11,7 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import orjson
-
+from sandbox.kernel import json_bytes
 from sandbox.pipeline.sealed.plan import is_whole, look
 from sandbox.pipeline.sources.local_directories import local_path
 from sandbox.pipeline.sources.option_values import listed, number_of
@@ -131,10 +130,10 @@ def _of_logs(
 
     options = {**options, "columns": ",".join(columns)}
     if named:
-        options["stores"] = orjson.dumps({name: str(root) for name, root in stores.items()}).decode()
+        options["stores"] = json_bytes.dumps({name: str(root) for name, root in stores.items()}).decode()
     else:
         [options["path"]] = map(str, stores.values())
     if skipped:
         value = skipped if named else next(iter(skipped.values()))
-        options["skippedLogs"] = orjson.dumps(value).decode()
+        options["skippedLogs"] = json_bytes.dumps(value).decode()
     return table_of(session, StoreSource, options)

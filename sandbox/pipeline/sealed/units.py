@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import orjson
 
+from sandbox.kernel import json_bytes
 from sandbox.store_columns.queue_positions import NO_END, Bounds, Log, Part, queues_of, unit_parts
 
 GROUP_BYTES = 1 << 30  # of the log, whose units are read together
@@ -55,7 +55,7 @@ def _units(queues: Sequence[tuple[str, int]], parts: Sequence[Part]) -> Units:
         least, most = spans.get(queue, (NO_END, 0))
         spans[queue] = min(least, first), max(most, last)
         messages += len(units)
-        crc = zlib.crc32(orjson.dumps([*queue, len(units), first, last]), crc)
+        crc = zlib.crc32(json_bytes.dumps([*queue, len(units), first, last]), crc)
         if (np.diff(at) != 1).any():  # with gaps, or in another order
             crc = zlib.crc32(at.astype("<i8").data, crc)
         crc = zlib.crc32(units.data, crc)

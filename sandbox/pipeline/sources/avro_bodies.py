@@ -13,9 +13,9 @@ from decimal import Decimal
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-import orjson
 import pyarrow as pa
 
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import SandboxError
 from sandbox.pipeline.sources.records import BODY
 
@@ -66,9 +66,9 @@ def avro_schema(text: str) -> Schema:
     from fastavro.schema import SchemaParseException, UnknownType
 
     try:
-        schema = _without_logical(orjson.loads(text))
+        schema = _without_logical(json_bytes.loads(text))
         parse_schema(schema)
-    except orjson.JSONDecodeError as error:
+    except json_bytes.JSONDecodeError as error:
         raise WrongBodies(f'bodySchema is not JSON ({error}): an Avro schema is {{"type": "record", …}}.') from None
     except (SchemaParseException, UnknownType, KeyError, TypeError, ValueError, AttributeError) as error:
         raise WrongBodies(f"bodySchema is not an Avro schema: {' '.join(str(error).split())}.") from None

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import orjson
 import pyarrow as pa
 
+from sandbox.kernel import json_bytes
 from sandbox.message.queue import MessageQueue
 from sandbox.message.topic_names import matches
 from sandbox.pipeline.sources.batch_limits import PACE, Pace, no_pace, pace_of
@@ -137,7 +137,7 @@ def offsets_of(options: Mapping[str, str], option: str, default: str) -> str | O
     if text in ("earliest", "latest"):
         return text
     try:
-        return position_of(orjson.loads(text))
+        return position_of(json_bytes.loads(text))
     except ValueError as error:
         raise ValueError(
             f'Option {option} must be earliest, latest or JSON {{"orders": {{"broker-a:0": 17}}}}: {error}.'
@@ -169,7 +169,7 @@ def _assigned(text: str) -> list[MessageQueue]:
     Queues are named with their broker, because every broker has a queue 0.
     """
     try:
-        queues = [_queue(topic, name) for topic, names in _table(orjson.loads(text)) for name in _list(names)]
+        queues = [_queue(topic, name) for topic, names in _table(json_bytes.loads(text)) for name in _list(names)]
     except ValueError as error:
         raise ValueError(f'Option assign must be JSON {{"orders": ["broker-a:0"]}}: {error}.') from None
     if not queues:

@@ -9,10 +9,10 @@ from functools import cache, partial
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
-import orjson
 import pyarrow as pa
 
 from sandbox.journal.events import BY_NAME
+from sandbox.kernel import json_bytes
 from sandbox.pipeline.sources.option_values import meant
 from sandbox.pipeline.sources.source_columns import INSTANT
 
@@ -88,7 +88,7 @@ def ddl_of(schema: pa.Schema) -> str:
 def _column(hint: Any) -> tuple[pa.DataType, Convert | None]:
     arguments = [argument for argument in get_args(hint) if argument is not NoneType]
     if get_origin(hint) is dict:
-        return pa.string(), lambda value: orjson.dumps(value).decode()
+        return pa.string(), lambda value: json_bytes.dumps(value).decode()
     if get_origin(hint) is tuple and arguments[-1] is Ellipsis:
         kind, convert = _column(arguments[0])
         return pa.list_(kind), convert and partial(_each, convert)

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import orjson
 import pyarrow as pa
 
 from sandbox.journal.segments import segments
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import CorruptRecord, StoreError
 from sandbox.pipeline.sources.event_types import FIELDS, HEAD, columns_of, schema_of
 from sandbox.pipeline.sources.local_directories import has_names, local_path, named_directories
@@ -221,8 +221,8 @@ class _Builder:
 
 def _parsed(line: bytes, piece: Piece) -> dict[str, Any]:
     try:
-        row = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
+        row = json_bytes.loads(line)
+    except json_bytes.JSONDecodeError as error:
         raise CorruptRecord(f"{piece.path} cannot be read: {_shown(line)} is not JSON.") from error
     if not isinstance(row, dict):
         raise CorruptRecord(f"{piece.path} is not a journal: {_shown(line)} is not an entry.")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
-import orjson
+from sandbox.kernel import json_bytes
 
 PATHS = "paths"
 """The option in which Spark passes the directories of `load([a, b])`, as JSON."""
@@ -42,10 +42,10 @@ def named_directories(options: Mapping[str, str], option: str, owner: Callable[[
     if PATHS in options:
         if option in options:
             raise ValueError(f"Set load([…]) or the option {option}, not both.")
-        return by_name([local_path(path) for path in orjson.loads(options[PATHS])], owner)
+        return by_name([local_path(path) for path in json_bytes.loads(options[PATHS])], owner)
     try:
-        named = orjson.loads(options[option])
-    except orjson.JSONDecodeError as error:
+        named = json_bytes.loads(options[option])
+    except json_bytes.JSONDecodeError as error:
         raise ValueError(f"Option {option} is not JSON ({error}). Write it as {{name: directory}}.") from None
     if not isinstance(named, dict) or not named or not all(isinstance(path, str) and path for path in named.values()):
         raise ValueError(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import orjson
+from sandbox.kernel import json_bytes
 
 
 def behind(source: Mapping[str, object]) -> int:
@@ -13,7 +13,7 @@ def behind(source: Mapping[str, object]) -> int:
     the progress's own JSON they are objects.
     """
     latest, end = (
-        dict(_offsets(orjson.loads(text) if isinstance(text, str) else text))
+        dict(_offsets(json_bytes.loads(text) if isinstance(text, str) else text))
         for text in (source["latestOffset"], source["endOffset"])
     )
     return sum(max(0, high - end.get(queue, 0)) for queue, high in latest.items())

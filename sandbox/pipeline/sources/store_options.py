@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import orjson
 import pyarrow as pa
 
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources.batch_limits import PACE
 from sandbox.pipeline.sources.local_directories import PATHS, has_names, local_path, named_directories
@@ -167,10 +167,10 @@ def skipped_of(options: Mapping[str, str], roots: Sequence[Root]) -> Skipped:
     if (text := options.get("skippedLogs")) is None:
         return {}
     try:
-        value = orjson.loads(text)
+        value = json_bytes.loads(text)
         lists = value if is_named(options) else {"": value}
         skipped = {name: {int(start): int(end) for start, end in ranges} for name, ranges in lists.items()}
-    except (orjson.JSONDecodeError, TypeError, ValueError, AttributeError) as error:
+    except (json_bytes.JSONDecodeError, TypeError, ValueError, AttributeError) as error:
         shape = "{store: [[start, end], ...]}" if is_named(options) else "[[start, end], ...]"
         raise ValueError(f"Option skippedLogs must be JSON {shape}: {error}.") from None
     if unknown := sorted(set(skipped) - {root.name or "" for root in roots}):

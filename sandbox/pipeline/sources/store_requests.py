@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
-import orjson
-
+from sandbox.kernel import json_bytes
 from sandbox.pipeline.sources.asked_range import check_range
 from sandbox.pipeline.sources.conditions import NoTopic
 from sandbox.pipeline.sources.option_values import meant
@@ -23,7 +22,7 @@ def asked_of(options: Mapping[str, str], option: str, default: str) -> str | Pos
         return text
     named = is_named(options)
     try:
-        return position_of(orjson.loads(text), named=named)
+        return position_of(json_bytes.loads(text), named=named)
     except ValueError as error:
         shape = '{store: {topic: {"0": offset}}}' if named else '{topic: {"0": offset}}'
         raise ValueError(f"Option {option} must be earliest, latest or JSON {shape}: {error}.") from None

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-import orjson
-
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import StoreError
 from sandbox.pipeline.sources.option_values import count_of
 
@@ -86,7 +85,7 @@ def _times_of(
     if by_queue not in options:
         return None if at_ms is None else Times(at_ms)
     try:
-        times = parsed(orjson.loads(options[by_queue]))
+        times = parsed(json_bytes.loads(options[by_queue]))
         if negative := sorted(at_ms for at_ms in times.values() if at_ms < 0):
             raise ValueError(f"{negative[0]} is not a time in ms of 0 or more")
     except ValueError as error:

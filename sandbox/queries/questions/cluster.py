@@ -1,12 +1,11 @@
 """Answers about routes, offset files and the start offset of a new member."""
 
-import orjson
-
 from sandbox.client.config import TIMESTAMP_BACK_MS, ConsumeFromWhere
 from sandbox.cluster.actors.consumer_actor import ConsumerActor
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.nodes import NameServerNode
 from sandbox.control.questions import OffsetFile, Route, StartOffset
+from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.questions.answers import answers
@@ -45,7 +44,7 @@ def _answer_of(node: NameServerNode, topic: str) -> Row:
     if node.name_server is None:
         return {"known": None, "route": None, "code": None}
     route = node.name_server.route_info.route(topic)
-    answer = None if route is None else orjson.loads(route.encode())
+    answer = None if route is None else json_bytes.loads(route.encode())
     return {"known": route is not None, "route": answer, "code": 0 if route is not None else 17}
 
 
@@ -62,7 +61,7 @@ def offset_file(cluster: Cluster, question: OffsetFile) -> Row:
             "owner": node.node,
             "file": "config/consumerOffset.json",
             "content": content,
-            "text": orjson.dumps(content, option=orjson.OPT_INDENT_2).decode(),
+            "text": json_bytes.dumps(content, option=json_bytes.OPT_INDENT_2).decode(),
             "unsaved": node.running.consumer_offsets.changed,
         }
     actor = cluster.actors.get(question.owner)

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, TypeVar
 
-from queueviz.live import frames
-from queueviz.live.channel import Channel
-from queueviz.live.fact_channel import MOST_ROWS, FactChannel
-from queueviz.live.fairness import in_fair_order
-from queueviz.live.membership import AnyChannel, Membership
-from queueviz.live.socket_costs import Figures, Lateness
 from sandbox.control.limits import HostLimits, SocketLimits
 from sandbox.control.readings import Reading, Refusal
 from sandbox.journal.event_filter import Row, without_score
 from sandbox.kernel.errors import SandboxError
+from sandbox.live import frames
+from sandbox.live.channel import Channel
+from sandbox.live.fact_channel import MOST_ROWS, FactChannel
+from sandbox.live.fairness import in_fair_order
+from sandbox.live.membership import AnyChannel, Membership
+from sandbox.live.socket_costs import Figures, Lateness
 from sandbox.queries.rows.labs import view_without_score
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
-from queueviz.live.channel import Channel
-from queueviz.live.fact_channel import FactChannel
-from queueviz.live.socket_costs import Figures
-from queueviz.live.viewer import Viewer, Watch
 from sandbox.control.limits import SocketLimits
+from sandbox.live.channel import Channel
+from sandbox.live.fact_channel import FactChannel
+from sandbox.live.socket_costs import Figures
+from sandbox.live.viewer import Viewer, Watch
 
 AnyChannel = Channel | FactChannel
 

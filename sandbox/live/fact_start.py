@@ -3,8 +3,8 @@
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
-from queueviz.live.fact_channel import MOST_ROWS
 from sandbox.journal.event_filter import EventFilter, Row
+from sandbox.live.fact_channel import MOST_ROWS
 
 if TYPE_CHECKING:
     from sandbox.hosting.port import EnginePort

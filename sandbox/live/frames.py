@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import orjson
-
 from sandbox.control.readings import Reading
 from sandbox.journal.event_filter import Row
+from sandbox.kernel import json_bytes
 
 Board = Mapping[str, object]
 MISSING = object()
@@ -96,7 +95,7 @@ def size_of(text: str) -> int:
 
 
 def encode(message: Mapping[str, object]) -> str:
-    return orjson.dumps(message).decode()
+    return json_bytes.dumps(message).decode()
 
 
 def snap(ch: str, n: int, reading: Reading) -> str:

@@ -1,10 +1,10 @@
 """The channel of facts, the only one with a history: facts after a given `seq`, in order, each once."""
 
-from queueviz.live import frames
-from queueviz.live.socket_costs import Figures
-from queueviz.live.viewer import Viewer
 from sandbox.control.channel_names import KINDS
 from sandbox.journal.event_filter import Row
+from sandbox.live import frames
+from sandbox.live.socket_costs import Figures
+from sandbox.live.viewer import Viewer
 
 FACTS = "facts"
 MOST_ROWS = 200  # in one frame, and of history at the beginning

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from queueviz.live.channel import Channel
+from sandbox.live.channel import Channel
 
 
 def in_fair_order(due: Iterable[Channel], served_s: Mapping[str, float], now_s: float) -> list[Channel]:

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any, NamedTuple
 
-from queueviz.live.visible_parts import Sight
 from sandbox.control.limits import HostLimits, SocketLimits
+from sandbox.live.visible_parts import Sight
 
 log = logging.getLogger(__name__)
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Sized
 
-from queueviz.live import frames
-from queueviz.live.socket_costs import Figures
-from queueviz.live.viewer import Viewer
 from sandbox.control.channel_names import KINDS, ChannelUnknown, parse_channel
 from sandbox.control.limits import SocketLimits
 from sandbox.control.readings import Reading
+from sandbox.live import frames
+from sandbox.live.socket_costs import Figures
+from sandbox.live.viewer import Viewer
 
 MANY_QUEUES = 16
 MANY_QUEUES_INTERVAL_S = 0.1

@@ -9,18 +9,18 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from queueviz.live import frames
-from queueviz.live.bells import Bells
-from queueviz.live.channel import slug_of
-from queueviz.live.channel_reader import BEAT_S, PATIENCE_S, ChannelReader
-from queueviz.live.database_turns import DatabaseTurns
-from queueviz.live.fact_channel import FACTS
-from queueviz.live.fact_start import start_of_facts
-from queueviz.live.membership import Membership
-from queueviz.live.socket_costs import Figures
-from queueviz.live.viewer import Viewer, has_room
-from queueviz.live.visible_parts import Sight
 from sandbox.control.limits import HostLimits, SandboxLimits, SocketLimits
+from sandbox.live import frames
+from sandbox.live.bells import Bells
+from sandbox.live.channel import slug_of
+from sandbox.live.channel_reader import BEAT_S, PATIENCE_S, ChannelReader
+from sandbox.live.database_turns import DatabaseTurns
+from sandbox.live.fact_channel import FACTS
+from sandbox.live.fact_start import start_of_facts
+from sandbox.live.membership import Membership
+from sandbox.live.socket_costs import Figures
+from sandbox.live.viewer import Viewer, has_room
+from sandbox.live.visible_parts import Sight
 
 if TYPE_CHECKING:
     from sandbox.hosting.port import EnginePort
