@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from sandbox.attached.cluster import AttachedCluster
 from sandbox.attached.settings import AttachedSettings, checked, is_attached
-from sandbox.attached.wire import Wires, tcp_wire
+from sandbox.attached.wire import Wires
 from sandbox.client.tasks import within
 from sandbox.commands.reset.undo import UndoPoint
 from sandbox.control.actions import Action
@@ -27,7 +27,7 @@ T = TypeVar("T")
 class Clusters:
     """The attached clusters as the host uses them.  Errors of their nodes are converted to sentences."""
 
-    def __init__(self, clock: Clock, limits: AttachedLimits | None = None, *, wires: Wires = tcp_wire) -> None:
+    def __init__(self, clock: Clock, limits: AttachedLimits | None = None, *, wires: Wires) -> None:
         self._clock = clock
         self._limits = limits or AttachedLimits()
         self._wires = wires

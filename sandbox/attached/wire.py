@@ -1,12 +1,11 @@
-"""The connector to an attached cluster."""
+"""The interface of a connector to an attached cluster."""
 
-import ssl
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from sandbox.attached.settings import AttachedSettings
+from sandbox.kernel.errors import ActionRefused
 from sandbox.remoting.channel import Connector
-from sandbox.transport.tcp_client import TcpConnector
 
 
 class Wire(NamedTuple):
@@ -19,16 +18,6 @@ class Wire(NamedTuple):
 Wires = Callable[[AttachedSettings], Wire]
 
 
-def tcp_wire(settings: AttachedSettings) -> Wire:
-    """Return a connector with real sockets.
-
-    With TLS a node must show a certificate the machine trusts (SSL_CERT_FILE names a cluster's own authority).  The
-    name in it is not checked: brokers are known by the addresses of their name server.  RocketMQ's own clients trust
-    any certificate by default.
-    """
-    context: ssl.SSLContext | None = None
-    if settings.tls:
-        context = ssl.create_default_context()
-        context.check_hostname = False
-    connector = TcpConnector(tls=context)
-    return Wire(connector, connector.close)
+def no_wire(settings: AttachedSettings) -> Wire:
+    """Refuse: this engine opens no connections.  Raises ActionRefused (409)."""
+    raise ActionRefused(409, "This engine opens no connections.", "Attach the cluster to a server of QueueViz.")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from sandbox.broker.broker import Broker
-from sandbox.cluster.environment import Environment
+from sandbox.cluster.environment import Environment, PortServer
 from sandbox.cluster.record import NodeRecord
 from sandbox.cluster.shared_listener import SharedListener
 from sandbox.cluster.wire_access import WireAccess
@@ -23,7 +23,6 @@ from sandbox.kernel.errors import ActionRefused
 from sandbox.namesrv.name_server import NameServer
 from sandbox.transport.tcp_guard import TcpGuard
 from sandbox.transport.tcp_limits import TcpLimits
-from sandbox.transport.tcp_server import TcpServer
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +34,7 @@ class Port:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self.server: TcpServer | None = None
+        self.server: PortServer | None = None
         self.serving: NodeListener | None = None  # the node process behind `server`
         self.trouble: str | None = None
         self.turn = asyncio.Lock()  # opening and closing take several turns of the loop
@@ -178,18 +177,12 @@ class Listeners:
                         break
         self.connections.changed()
 
-    def _opened(self, address: str, node: NodeListener) -> TcpServer:
+    def _opened(self, address: str, node: NodeListener) -> PortServer:
         behind: NodeListener = node
         if isinstance(node, Broker) and self.shared is not None:
             behind = SharedListener(node, self._newest_name_server)
-        server = TcpServer(
-            WatchedListener(address, behind, self.connections, self.access, lambda: self._pin(False)),
-            self.guard,
-            idle=isinstance(node, NameServer),
-        )
-        ip, _, port = address.rpartition(":")
-        server.open(ip, int(port))
-        return server
+        listener = WatchedListener(address, behind, self.connections, self.access, lambda: self._pin(False))
+        return self._environment.open_port(address, listener, self.guard, idle=isinstance(node, NameServer))
 
     def _newest_name_server(self) -> NameServer:
         assert self._last_name_server is not None, "name servers start before brokers"

@@ -10,7 +10,6 @@ from sandbox.cluster.record import FILE_NAME, replace_file
 from sandbox.control.limits import SandboxLimits
 from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import CorruptRecord
-from sandbox.store.config import physical_memory_bytes
 
 ORIGIN_NAME = "origin.json"
 FORMAT = 1
@@ -26,10 +25,10 @@ class Origin(NamedTuple):
     memory_bytes: int
 
 
-def save_origin(directory: Path, config: HostConfig) -> None:
-    """Write `origin.json`.  Call this after `sandbox.json` was written for the first time."""
+def save_origin(directory: Path, config: HostConfig, memory_bytes: int) -> None:
+    """Write `origin.json` after the first `sandbox.json`.  `memory_bytes`: of the machine."""
     record = json_bytes.loads((directory / FILE_NAME).read_bytes())
-    write_origin(directory, Origin(record, config, physical_memory_bytes()))
+    write_origin(directory, Origin(record, config, memory_bytes))
 
 
 def write_origin(directory: Path, origin: Origin) -> None:

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from sandbox.cluster.environment import Done, InlineWorkers, Network, Workers
+from sandbox.cluster.environment import Done, InlineWorkers, MakeDisk, Network, WithoutMachine, Workers
 from sandbox.cluster.paced_disk import PacedDisk, Synced
 from sandbox.journal.events import Position
 from sandbox.kernel.chance import Chance
@@ -36,14 +36,13 @@ class Late(NamedTuple):
     future: "Future[Any]"
 
 
-class PacedEnvironment:
+class PacedEnvironment(WithoutMachine):
     """Environment of one sandbox from wake to sleep.
 
     The owner of `loop` runs it forward, but not while it `waits`.  `outside`: see `Environment`.  `wall_ms` is the
     machine's time at the beginning; from there on its clock is virtual.
     """
 
-    has_sockets = False
     repeatable = True
 
     def __init__(
@@ -54,6 +53,7 @@ class PacedEnvironment:
         memory_bytes: int,
         workers: Workers | None = None,
         outside: Clock | None = None,
+        make_disk: MakeDisk = PacedDisk,
     ) -> None:
         self.sim = SimLoop(most_at_once=NEVER_S)  # a step runs hours in one instant
         self.sim.set_exception_handler(_report)
@@ -69,6 +69,7 @@ class PacedEnvironment:
         self._late: list[Late] = []
         self._collected: list[Synced] | None = None
         self._moved_ms = 0
+        self._make_disk = make_disk
 
     # Time, for the owner of the loop.
 
@@ -102,9 +103,6 @@ class PacedEnvironment:
         due_s = self.sim.next_time()
         return due_s is not None and any(late.at_s <= due_s and not late.future.done() for late in self._late)
 
-    def check(self) -> None:
-        """Do nothing: this environment has no sockets."""
-
     def position(self) -> Position | None:
         """Return the current position in the run; None inside a turn, whose actions come from the run itself.
 
@@ -116,7 +114,7 @@ class PacedEnvironment:
     # The environment of a sandbox.
 
     def disk(self, root: Path, clock: Clock) -> Disk:
-        return PacedDisk(root, clock, self._collect)
+        return self._make_disk(root, clock, self._collect)
 
     def cut_power(self, disk: Disk, flushed: Mapping[str, int]) -> None:
         assert isinstance(disk, PacedDisk), "it has no other disks"

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import resource
 from collections.abc import Callable
 from pathlib import Path
 
@@ -41,7 +40,7 @@ class AwakeSandboxes:
         self._registry = registry
         self._data_home = data_home
         self._opened = opened
-        self.cap = awake_cap(config)
+        self.cap = awake_cap(config, environment.descriptors()[1])
         self.is_closing = False
 
     async def close(self) -> None:
@@ -176,11 +175,8 @@ class AwakeSandboxes:
         return {"open": False, "name_servers": []}
 
 
-def awake_cap(config: HostConfig) -> int:
-    """Return how many sandboxes the machine can keep awake.  Sets the soft limit of descriptors to the hard one."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+def awake_cap(config: HostConfig, descriptors: int) -> int:
+    """Return how many sandboxes the machine can keep awake with this limit of descriptors."""
     limits = config.limits
-    supported = (hard - limits.descriptors_reserved) // limits.descriptors_per_sandbox
+    supported = (descriptors - limits.descriptors_reserved) // limits.descriptors_per_sandbox
     return max(1, min(limits.awake_sandboxes, supported))

@@ -180,6 +180,7 @@ class Branching(Rerun):
             memory_bytes=self._origin.memory_bytes,
             workers=self._machine.workers,
             outside=self._machine.wall,
+            make_disk=self._machine.make_paced_disk,
         )
 
     def make_sandbox(self, environment: PacedEnvironment) -> PacedSandbox:

@@ -12,8 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from sandbox.attached.tcp_wire import tcp_wire
 from sandbox.cluster.config import HostConfig
-from sandbox.cluster.environment import LiveEnvironment
+from sandbox.cluster.live_environment import LiveEnvironment
 from sandbox.hosting.engine_share import Share
 from sandbox.hosting.home_lock import lock
 from sandbox.hosting.host import Host
@@ -130,7 +131,7 @@ class Engine:
         loop = asyncio.get_running_loop()
         check = partial(end_without_lease, self._lease) if self._lease is not None else _nothing
         environment = LiveEnvironment(loop, worker_threads=self._config.worker_threads, check=check)
-        host = Host(self._home, self._config, environment, self._share, self._lease)
+        host = Host(self._home, self._config, environment, self._share, self._lease, tcp_wire)
         end = asyncio.Event()
         self._loop, self._stopping, self._port = loop, end.set, EnginePort(loop, host)
         host.start()

@@ -2,17 +2,16 @@
 
 import asyncio
 import logging
-import os
 import re
-import resource
 import shutil
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sandbox.attached.clusters import Clusters
 from sandbox.attached.settings import is_attached
+from sandbox.attached.wire import Wires, no_wire
 from sandbox.cluster import record as records
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.environment import Environment
@@ -22,13 +21,11 @@ from sandbox.control.questions import Question, RecentLag
 from sandbox.control.readings import Bell, Read, Reading, Refusal
 from sandbox.hosting.awake_sandboxes import AwakeSandboxes
 from sandbox.hosting.branches import Branches
-from sandbox.hosting.claimed_sandboxes import Holding
 from sandbox.hosting.data_home import DataHome
 from sandbox.hosting.engine_share import Share
 from sandbox.hosting.initial_files import Beginnings
 from sandbox.hosting.interventions import Interventions
 from sandbox.hosting.last_readings import read_last
-from sandbox.hosting.lease import Lease
 from sandbox.hosting.past_states import Past
 from sandbox.hosting.registry import NotHeld, Registry, Slot
 from sandbox.hosting.sandbox import Sandbox
@@ -37,6 +34,10 @@ from sandbox.queries.recent_lag import last_lag
 from sandbox.queries.rows.host import HostStatus, ListeningRow, OpenedRow
 from sandbox.queries.rows.messages import finish, unfinished
 from sandbox.queries.rows.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from sandbox.hosting.claimed_sandboxes import Holding
+    from sandbox.hosting.lease import Lease
 
 log = logging.getLogger(__name__)
 
@@ -56,20 +57,18 @@ class Host:
         config: HostConfig,
         environment: Environment,
         share: Share | None = None,
-        lease: Lease | None = None,
+        lease: "Lease | None" = None,
+        wires: Wires = no_wire,
     ) -> None:
+        """Create a host.  `wires`: the connections to attached clusters."""
         self._home = home
         self._config = config
         self._environment = environment
         self._registry = Registry(home / "sandboxes", share, is_leased=lease is not None)
-        self.holding = (
-            None
-            if lease is None
-            else Holding(lease, self._registry, environment, lambda slug: self.run(self.wake(slug), Future()))
-        )
+        self.holding = self._holding(lease) if lease is not None else None
         self._data_home = DataHome(home / "sandboxes", config.limits, share)
         self._measuring = asyncio.Lock()
-        self.clusters = Clusters(environment.wall)
+        self.clusters = Clusters(environment.wall, wires=wires)
         self._beginnings = Beginnings(home, config, self._registry, environment)
         self.interventions = Interventions(environment, self.awake)
         self._slots = AwakeSandboxes(
@@ -78,6 +77,11 @@ class Host:
         self.branches = Branches(home, config, environment, self._registry, self._demand_room, self._slots.make_room)
         self.past = Past(self._registry, self.clusters, environment, config.limits)
         self._tasks: set[asyncio.Task[None]] = set()
+
+    def _holding(self, lease: "Lease") -> "Holding":
+        from sandbox.hosting.claimed_sandboxes import Holding  # only where engines share a data home: it needs threads
+
+        return Holding(lease, self._registry, self._environment, lambda slug: self.run(self.wake(slug), Future()))
 
     def start(self) -> None:
         """Register all sandboxes as asleep, and wake those with open ports, because their clients may be waiting."""
@@ -315,12 +319,13 @@ class Host:
 
     def status(self) -> HostStatus:
         slots, full = self._registry.all(), self._data_home.full
+        used, limit = self._environment.descriptors()
         return {
             "awake": len(self._registry.awake()),
             "known": len(slots),
             "cap": self._slots.cap,
-            "fds": len(os.listdir("/proc/self/fd")),
-            "fd_limit": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
+            "fds": used,
+            "fd_limit": limit,
             "sandboxes": {slot.slug: slot.row() for slot in slots},
             "attached": self.clusters.rows(),
             "full": None if full is None else {"pattern": full.pattern, "values": full.values},

@@ -62,7 +62,7 @@ class Beginnings:
             directory.mkdir(parents=True)
             records.save(directory, record)
             if record.repeatable:
-                save_origin(directory, self._config)
+                save_origin(directory, self._config, self._environment.memory_bytes)
         except OSError as error:
             shutil.rmtree(directory, ignore_errors=True)
             raise ActionRefused(

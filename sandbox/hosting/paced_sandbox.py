@@ -48,6 +48,7 @@ class PacedSandbox(Sandbox):
             memory_bytes=origin.memory_bytes,
             workers=machine.workers,
             outside=machine.wall,
+            make_disk=machine.make_paced_disk,
         )
         self._pace = Pace(self._paced, machine, slice_ms=config.limits.slice_ms)
         with self._paced.sim.entered():

@@ -89,7 +89,7 @@ def _prepare(directory: Path, template: str, preset: str, config: HostConfig, be
     record.repeatable = True
     directory.mkdir()
     records.save(directory, record)
-    save_origin(directory, config)
+    save_origin(directory, config, physical_memory_bytes())
 
 
 def _run(directory: Path, config: HostConfig, home: Path, begins_ms: int, progress: Progress) -> None:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from sandbox.cluster import record as records
 from sandbox.cluster.cluster import Cluster
 from sandbox.cluster.config import HostConfig
-from sandbox.cluster.environment import InlineWorkers, Network, Workers
+from sandbox.cluster.environment import InlineWorkers, Network, WithoutMachine, Workers
 from sandbox.cluster.new_sandbox import new_record
 from sandbox.cluster.power import WRITE_BACK_S
 from sandbox.cluster.record import SandboxRecord
@@ -38,10 +38,9 @@ BEGIN_MS = 1_795_000_000_000  # all worlds begin at the same time
 SLUG = "world"
 
 
-class SimulatedEnvironment:
+class SimulatedEnvironment(WithoutMachine):
     """The environment of a simulated sandbox.  Disks outlive the sandbox, as real ones do."""
 
-    has_sockets = False
     repeatable = False
     share: float | None = None
 
@@ -57,9 +56,6 @@ class SimulatedEnvironment:
         self._chance = Chance(seed).fork("world")
         self._latency_ms = latency_ms
         self._networks = 0
-
-    def check(self) -> None:
-        """Do nothing: there are no sockets to check."""
 
     def position(self) -> Position | None:
         return None

@@ -18,7 +18,7 @@ from sandbox.broker.acl_config import AclConfig
 from sandbox.broker.broker import Broker
 from sandbox.client.requests import ask
 from sandbox.cluster.broker_node import store_host
-from sandbox.cluster.environment import LiveEnvironment
+from sandbox.cluster.live_environment import LiveEnvironment
 from sandbox.cluster.routed_connector import RoutedConnector
 from sandbox.cluster.shared_listener import SharedListener
 from sandbox.journal.journal import Journal

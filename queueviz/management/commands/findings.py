@@ -11,7 +11,7 @@ from django.core.management import BaseCommand, CommandError
 
 from sandbox.attached.cluster import AttachedCluster
 from sandbox.attached.settings import PREFIX, AttachedSettings, checked
-from sandbox.attached.wire import tcp_wire
+from sandbox.attached.tcp_wire import tcp_wire
 from sandbox.control.limits import AttachedLimits
 from sandbox.kernel.clock import ScaledClock, wall_ms
 from sandbox.kernel.errors import ActionRefused

@@ -7,7 +7,6 @@ load pandas and every table.  The table is not in time order, so it is sorted on
 import csv
 import io
 import os
-import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -39,8 +38,6 @@ _COLUMNS = (
     "distance",
 )
 
-_preparing = threading.Lock()  # sandboxes that start together wait for one sorting
-
 
 class FeedMissing(SandboxError):
     """Error: the data package is not installed.  Install the requirements again."""
@@ -66,10 +63,9 @@ def prepare_flights(home: Path, is_over: Callable[[], bool] = lambda: False) -> 
     Raises FeedInterrupted soon after `is_over` returns True: a stopping server does not wait for it.
     """
     path = home / "feeds" / _SORTED_NAME
-    with _preparing:
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _write_in_time_order(path, is_over)
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write_in_time_order(path, is_over)
     return path
 
 

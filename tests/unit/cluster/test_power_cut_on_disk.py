@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.cluster.environment import LiveEnvironment
+from sandbox.cluster.live_environment import LiveEnvironment
 from sandbox.cluster.power import MachineDisk
 from sandbox.journal.events import BrokerStopped, RecoveryDone, UnflushedLost
 from sandbox.kernel.clock import ScaledClock

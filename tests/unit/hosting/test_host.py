@@ -105,4 +105,6 @@ def test_a_visitor_who_wakes_a_sandbox_while_it_is_deleted_finds_none(tmp_path: 
 
 
 def test_descriptors_bound_how_many_may_be_awake() -> None:
-    assert 1 <= awake_cap(HostConfig()) <= 200
+    limits = HostConfig().limits
+    room = limits.descriptors_reserved + 3 * limits.descriptors_per_sandbox
+    assert [awake_cap(HostConfig(), descriptors) for descriptors in (0, room, 10**9)] == [1, 3, limits.awake_sandboxes]

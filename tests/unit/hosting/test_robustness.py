@@ -39,9 +39,9 @@ def home(tmp_path: Path) -> Path:
 
 
 def with_field(text: str, name: str, value: str) -> str:
-    record = records.orjson.loads(text)
-    record[name] = records.orjson.loads(value)
-    return records.orjson.dumps(record).decode()
+    record = records.json_bytes.loads(text)
+    record[name] = records.json_bytes.loads(value)
+    return records.json_bytes.dumps(record).decode()
 
 
 BROKEN: dict[str, Any] = {
