@@ -1,0 +1,158 @@
+"""The build of Lite: Pyodide, the engine, the pages and their data as archives, in a folder named by their digest.
+
+Needs Node.js with the packages of package.json: the interpreter of the browsers compiles what it will run.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterable
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from queueviz.operations.lite_sources import Source, data_files, page_sources, stdlib_sources
+from sandbox.cluster.actors.feeds import prepare_flights
+from sandbox.lite.bundle import modules_of
+
+ENGINE = "sandbox.lite.entry"
+PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
+LOCK = "pyodide-lock.json"
+FLIGHTS = 6_000  # of the feed: six hours at its own speed
+DIGEST_CHARS = 16
+QUICK, BEST = 4, 11  # qualities of Brotli
+
+
+class NotBuilt(Exception):
+    """Error: something that the build needs is missing; the text says what to do."""
+
+
+class Built(NamedTuple):
+    """The result of a build.  `made`: False if the folder was there already."""
+
+    folder: Path
+    total_bytes: int
+    made: bool
+
+
+def build(site: Path, home: Path, *, quick: bool = False) -> Built:
+    """Write `static/lite/<digest>/` and `static/lite/manifest.json` below `site`; remove the folders of earlier digests.
+
+    `home`: the data home, for the feed.  `quick`: compress less, for tests.  Raises NotBuilt.
+    """
+    pyodide = site / "node_modules" / "pyodide"
+    if not pyodide.is_dir():
+        raise NotBuilt("Pyodide is not installed. Run script/setup node, which needs Node.js.")
+    with tempfile.TemporaryDirectory() as scratch:
+        temporary = Path(scratch)
+        packs = _packs(site, home, pyodide, temporary)
+        wheel = _wheel(site, home)
+        digest = _digest(packs, [*(pyodide / name for name in PYODIDE), wheel, site / "script/lite/pack.mjs"])
+        out = site / "static" / "lite"
+        folder = out / digest
+        manifest = folder / "manifest.json"
+        made = not manifest.exists()
+        if made:
+            draft = temporary / digest
+            draft.mkdir()
+            _write(site, pyodide, wheel, packs, draft, quick=quick)
+            shutil.rmtree(out, ignore_errors=True)
+            out.mkdir(parents=True)
+            shutil.move(draft, folder)
+        shutil.copyfile(manifest, out / "manifest.json")
+        return Built(folder, json.loads(manifest.read_bytes())["total_bytes"], made)
+
+
+def _packs(site: Path, home: Path, pyodide: Path, temporary: Path) -> dict[str, list[Source]]:
+    """Return the contents of each archive, by its name."""
+    with zipfile.ZipFile(pyodide / "python_stdlib.zip") as archive:
+        archive.extractall(temporary / "stdlib")
+    feed = temporary / "flights.csv"
+    table = prepare_flights(home)
+    with table.open("rb") as lines:
+        feed.write_bytes(b"".join(islice(lines, FLIGHTS)))
+    engine = modules_of([ENGINE], {"sandbox"})
+    return {
+        "stdlib.zip": stdlib_sources(temporary / "stdlib"),
+        "engine.zip": [Source(path, str(path.relative_to(site))) for path in engine.values()],
+        "pages.zip": page_sources(site, besides=set(engine)),
+        "files.zip": [*data_files(site), Source(feed, f"home/feeds/{table.name}")],
+    }
+
+
+def _wheel(site: Path, home: Path) -> Path:
+    """Return the JSON library's wheel for Pyodide, downloaded once and checked against its hash."""
+    requirements = site / "script" / "lite" / "requirements.txt"
+    folder = home / "lite" / sha256(requirements.read_bytes()).hexdigest()[:DIGEST_CHARS]
+    if not (wheels := list(folder.glob("*.whl"))):
+        options = ["--require-hashes", "--no-deps", "--only-binary=:all:", "--quiet", "--disable-pip-version-check"]
+        options += ["--platform", "pyemscripten_2026_0_wasm32", "--python-version", "3.14", "--implementation", "cp"]
+        command = [sys.executable, "-m", "pip", "download", *options, "-r", requirements, "-d", folder]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        wheels = list(folder.glob("*.whl"))
+        if done.returncode or not wheels:
+            raise NotBuilt(f"The JSON library of Lite cannot be downloaded. {done.stderr.strip()[-300:]}")
+    return wheels[0]
+
+
+def _write(site: Path, pyodide: Path, wheel: Path, packs: dict[str, list[Source]], draft: Path, *, quick: bool) -> None:
+    for name in PYODIDE:
+        shutil.copyfile(pyodide / name, draft / name)
+    lock = json.loads((pyodide / LOCK).read_bytes())
+    (draft / LOCK).write_text(json.dumps({"info": lock["info"], "packages": {}}))  # we load no package by name
+    shutil.copyfile(wheel, draft / wheel.name)
+    order = {
+        "out": str(draft),
+        "quality": QUICK if quick else BEST,
+        "packs": {
+            name: {
+                "python": [(str(source.path), source.name) for source in sources if source.path.suffix == ".py"],
+                "data": [(str(source.path), source.name) for source in sources if source.path.suffix != ".py"],
+            }
+            for name, sources in packs.items()
+        },
+        "compress": [*packs, *PYODIDE],
+    }
+    node = subprocess.run(
+        ["node", site / "script/lite/pack.mjs"], input=json.dumps(order), capture_output=True, text=True, check=False
+    )
+    if node.returncode:
+        raise NotBuilt(f"The archives were not made. {node.stderr.strip()[-600:]}")
+    uses = {"stdlib.zip": "stdlib", "files.zip": "files", wheel.name: "wheel"}
+    listed = [
+        {
+            "name": name,
+            "use": uses.get(name, "path"),
+            "raw_bytes": (draft / name).stat().st_size,
+            "size_bytes": _transferred(draft / name),
+        }
+        for name in (*packs, wheel.name)
+    ]
+    own = sum(_transferred(draft / name) for name in (*PYODIDE, LOCK))
+    values = {
+        "engine": draft.name,
+        "folder": f"lite/{draft.name}/",
+        "files": {"pyodide": PYODIDE[0], "packs": listed},
+        "total_bytes": own + sum(_transferred(draft / str(pack["name"])) for pack in listed),
+    }
+    (draft / "manifest.json").write_text(json.dumps(values, indent=1))
+
+
+def _transferred(path: Path) -> int:
+    """Return how many bytes a server sends of a file: of its `.br`, if there is one."""
+    compressed = path.with_name(f"{path.name}.br")
+    return (compressed if compressed.exists() else path).stat().st_size
+
+
+def _digest(packs: dict[str, list[Source]], others: Iterable[Path]) -> str:
+    digest = sha256()
+    for name, sources in packs.items():
+        for source in sources:
+            digest.update(f"{name} {source.name}\n".encode() + source.path.read_bytes())
+    for path in others:
+        digest.update(f"{path.name}\n".encode() + path.read_bytes())
+    return digest.hexdigest()[:DIGEST_CHARS]

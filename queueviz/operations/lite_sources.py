@@ -1,0 +1,147 @@
+"""The sources of Lite's archives: which modules of Python, Django and the pages a browser needs, and which files."""
+
+import subprocess
+import sys
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import django
+
+from queueviz.translations import compile_translations
+from sandbox.lite.bundle import modules_of
+
+SITE = "queueviz.lite.site"
+NOT_NEEDED = frozenset(
+    [
+        "_pyio",
+        "_pyrepl",
+        "antigravity",
+        "bdb",
+        "cProfile",
+        "cmd",
+        "code",
+        "compileall",
+        "ctypes",
+        "curses",
+        "dbm",
+        "doctest",
+        "ensurepip",
+        "filecmp",
+        "fileinput",
+        "ftplib",
+        "getpass",
+        "graphlib",
+        "idlelib",
+        "imaplib",
+        "lib2to3",
+        "mailbox",
+        "modulefinder",
+        "multiprocessing",
+        "netrc",
+        "nturl2path",
+        "optparse",
+        "pdb",
+        "pickletools",
+        "plistlib",
+        "poplib",
+        "profile",
+        "pstats",
+        "pyclbr",
+        "pydoc",
+        "pydoc_data",
+        "rlcompleter",
+        "sched",
+        "shelve",
+        "site-packages",
+        "smtplib",
+        "sqlite3",
+        "symtable",
+        "tabnanny",
+        "this",
+        "tkinter",
+        "tomllib",
+        "trace",
+        "turtle",
+        "unittest",
+        "venv",
+        "wave",
+        "webbrowser",
+        "wsgiref",
+        "xml",
+        "xmlrpc",
+        "zipapp",
+        "_aix_support",
+        "_android_support",
+        "_apple_support",
+        "_ios_support",
+        "_osx_support",
+        "_pydecimal",
+    ]
+)
+"""Top-level names of the standard library that neither the engine nor the pages import."""
+
+ENCODINGS = frozenset(
+    [
+        "__init__",
+        "aliases",
+        "ascii",
+        "cp437",
+        "idna",
+        "latin_1",
+        "punycode",
+        "raw_unicode_escape",
+        "unicode_escape",
+        "utf_8",
+    ]
+)
+DJANGO_LOCALES = ("en", "zh_Hans")
+
+
+class Source(NamedTuple):
+    """A file, and its name in an archive."""
+
+    path: Path
+    name: str
+
+
+def stdlib_sources(folder: Path) -> list[Source]:
+    """Return the needed files of Python's standard library."""
+    found = (Source(path, path.relative_to(folder).as_posix()) for path in sorted(folder.rglob("*")) if path.is_file())
+    return [source for source in found if _is_needed(source.name)]
+
+
+def _is_needed(name: str) -> bool:
+    top, _, rest = name.partition("/")
+    if top == "encodings":
+        return rest.removesuffix(".py") in ENCODINGS
+    return top.removesuffix(".py") not in NOT_NEEDED
+
+
+def page_sources(site: Path, *, besides: Collection[str]) -> list[Source]:
+    """Return the modules that draw pages, ours and Django's, without those of the engine in `besides`."""
+    ours = modules_of([SITE], {"sandbox", "queueviz"})
+    sources = [Source(path, path.relative_to(site).as_posix()) for name, path in ours.items() if name not in besides]
+    above = Path(django.__file__).parents[1]
+    return sources + [Source(path, path.relative_to(above).as_posix()) for path in _loaded_of_django(site)]
+
+
+def _loaded_of_django(site: Path) -> Iterator[Path]:
+    """Yield the modules of Django that a process of Lite loads until it has drawn its pages."""
+    command = [sys.executable, "-m", "queueviz.lite.rehearsal"]
+    done = subprocess.run(command, cwd=site, capture_output=True, text=True, check=True)
+    yield from sorted(Path(line) for line in done.stdout.splitlines())
+
+
+def data_files(site: Path) -> Iterator[Source]:
+    """Yield templates and translations; `app/` and `home/` are the worker's folders."""
+    compile_translations()
+    for path in sorted((site / "templates" / "queueviz").rglob("*.html")):
+        if path.parent.name != "pages":
+            yield Source(path, f"app/{path.relative_to(site).as_posix()}")
+    for path in sorted((site / "queueviz" / "locale").rglob("*.mo")):
+        yield Source(path, f"app/{path.relative_to(site).as_posix()}")
+    root = Path(django.__file__).parent
+    for locale in DJANGO_LOCALES:
+        path = root / "conf" / "locale" / locale / "LC_MESSAGES" / "django.mo"
+        yield Source(path, f"app/{path.relative_to(root.parent).as_posix()}")

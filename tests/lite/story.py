@@ -1,0 +1,66 @@
+"""A sandbox with which anything is done, on a machine with the disk of a browser; the same story on any interpreter."""
+
+import shutil
+import sys
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+
+from sandbox.lite.environment import MEMORY_BYTES
+from sandbox.lite.memory_disk import MAPPED, MemoryDisk
+from tests.sim.recorded_stage import SLUG, Recorded, drawn_action
+
+SECONDS = 2.0
+
+
+class Told(Recorded):
+    """`on_files`: mapped files as on a server."""
+
+    def __init__(self, home: Path, template: str, *, seed: int, on_files: bool) -> None:
+        self._on_files = on_files
+        super().__init__(home, template, seed=seed, luck=seed)
+
+    def _start(self) -> None:
+        super()._start()
+        self.machine.memory_bytes = MEMORY_BYTES
+        if not self._on_files:
+            self.machine.make_paced_disk = MemoryDisk
+
+
+def story(home: Path, template: str, seed: int, *, feeds: Path, actions: int = 8, on_files: bool = False) -> str:
+    """Return a digest of the journal of a run of this seed, with the number of its events."""
+    shutil.rmtree(home, ignore_errors=True)
+    MAPPED.clear()
+    home.mkdir(parents=True)
+    shutil.copytree(feeds, home / "feeds")
+    script = Random(seed)
+    stage = Told(home, template, seed=seed, on_files=on_files)
+    stage.run(script.random() * SECONDS)
+    for _ in range(actions):
+        turn = script.random()
+        if turn < 0.12:
+            stage.sleep()
+            stage.run(script.random() * SECONDS)
+            stage.wake()
+        elif turn < 0.2:
+            stage.kill()
+            stage.wake()
+        else:
+            name, fields = drawn_action(script, stage.host.snapshot(SLUG))
+            stage.act(name, **fields)
+        stage.look()
+        stage.run(script.random() * SECONDS)
+    stage.close()
+    journal = stage.journal()
+    return f"{len(journal)} {sha256(b''.join(journal)).hexdigest()[:24]}"
+
+
+def main(arguments: list[str]) -> None:
+    """Print a line for each `TEMPLATE SEED` of the arguments; the first two are a scratch home and the feeds."""
+    home, feeds, *pairs = arguments
+    for template, seed in zip(pairs[::2], pairs[1::2], strict=True):
+        print(template, seed, story(Path(home), template, int(seed), feeds=Path(feeds)), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
