@@ -40,7 +40,7 @@ class Built(NamedTuple):
 
 
 def build(site: Path, home: Path, *, quick: bool = False) -> Built:
-    """Write `static/lite/<digest>/` and `static/lite/manifest.json` below `site`; remove the folders of earlier digests.
+    """Write `static/lite/<digest>/` and `static/lite/manifest.json` below `site`; remove earlier folders.
 
     `home`: the data home, for the feed.  `quick`: compress less, for tests.  Raises NotBuilt.
     """
@@ -50,7 +50,7 @@ def build(site: Path, home: Path, *, quick: bool = False) -> Built:
     with tempfile.TemporaryDirectory() as scratch:
         temporary = Path(scratch)
         packs = _packs(site, home, pyodide, temporary)
-        wheel = _wheel(site, home)
+        wheel = json_wheel(site, home)
         digest = _digest(packs, [*(pyodide / name for name in PYODIDE), wheel, site / "script/lite/pack.mjs"])
         out = site / "static" / "lite"
         folder = out / digest
@@ -84,7 +84,7 @@ def _packs(site: Path, home: Path, pyodide: Path, temporary: Path) -> dict[str, 
     }
 
 
-def _wheel(site: Path, home: Path) -> Path:
+def json_wheel(site: Path, home: Path) -> Path:
     """Return the JSON library's wheel for Pyodide, downloaded once and checked against its hash."""
     requirements = site / "script" / "lite" / "requirements.txt"
     folder = home / "lite" / sha256(requirements.read_bytes()).hexdigest()[:DIGEST_CHARS]

@@ -12,89 +12,16 @@ from queueviz.translations import compile_translations
 from sandbox.lite.bundle import modules_of
 
 SITE = "queueviz.lite.site"
-NOT_NEEDED = frozenset(
-    [
-        "_pyio",
-        "_pyrepl",
-        "antigravity",
-        "bdb",
-        "cProfile",
-        "cmd",
-        "code",
-        "compileall",
-        "ctypes",
-        "curses",
-        "dbm",
-        "doctest",
-        "ensurepip",
-        "filecmp",
-        "fileinput",
-        "ftplib",
-        "getpass",
-        "graphlib",
-        "idlelib",
-        "imaplib",
-        "lib2to3",
-        "mailbox",
-        "modulefinder",
-        "multiprocessing",
-        "netrc",
-        "nturl2path",
-        "optparse",
-        "pdb",
-        "pickletools",
-        "plistlib",
-        "poplib",
-        "profile",
-        "pstats",
-        "pyclbr",
-        "pydoc",
-        "pydoc_data",
-        "rlcompleter",
-        "sched",
-        "shelve",
-        "site-packages",
-        "smtplib",
-        "sqlite3",
-        "symtable",
-        "tabnanny",
-        "this",
-        "tkinter",
-        "tomllib",
-        "trace",
-        "turtle",
-        "unittest",
-        "venv",
-        "wave",
-        "webbrowser",
-        "wsgiref",
-        "xml",
-        "xmlrpc",
-        "zipapp",
-        "_aix_support",
-        "_android_support",
-        "_apple_support",
-        "_ios_support",
-        "_osx_support",
-        "_pydecimal",
-    ]
-)
+NOT_NEEDED = """
+    _pyio _pyrepl antigravity bdb cProfile cmd code compileall ctypes curses dbm doctest ensurepip filecmp fileinput ftplib
+    getpass graphlib idlelib imaplib lib2to3 mailbox modulefinder multiprocessing netrc nturl2path optparse pdb pickletools
+    plistlib poplib profile pstats pyclbr pydoc pydoc_data rlcompleter sched shelve site-packages smtplib sqlite3 symtable
+    tabnanny this tkinter tomllib trace turtle unittest venv wave webbrowser wsgiref xml xmlrpc zipapp
+    _aix_support _android_support _apple_support _ios_support _osx_support _pydecimal
+"""
 """Top-level names of the standard library that neither the engine nor the pages import."""
 
-ENCODINGS = frozenset(
-    [
-        "__init__",
-        "aliases",
-        "ascii",
-        "cp437",
-        "idna",
-        "latin_1",
-        "punycode",
-        "raw_unicode_escape",
-        "unicode_escape",
-        "utf_8",
-    ]
-)
+ENCODINGS = "__init__ aliases ascii cp437 idna latin_1 punycode raw_unicode_escape unicode_escape utf_8"
 DJANGO_LOCALES = ("en", "zh_Hans")
 
 
@@ -114,8 +41,8 @@ def stdlib_sources(folder: Path) -> list[Source]:
 def _is_needed(name: str) -> bool:
     top, _, rest = name.partition("/")
     if top == "encodings":
-        return rest.removesuffix(".py") in ENCODINGS
-    return top.removesuffix(".py") not in NOT_NEEDED
+        return rest.removesuffix(".py") in ENCODINGS.split()
+    return top.removesuffix(".py") not in NOT_NEEDED.split()
 
 
 def page_sources(site: Path, *, besides: Collection[str]) -> list[Source]:
