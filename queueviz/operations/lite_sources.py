@@ -13,11 +13,12 @@ from sandbox.lite.bundle import modules_of
 
 SITE = "queueviz.lite.site"
 NOT_NEEDED = """
-    _pyio _pyrepl antigravity bdb cProfile cmd code compileall ctypes curses dbm doctest ensurepip filecmp fileinput ftplib
-    getpass graphlib idlelib imaplib lib2to3 mailbox modulefinder multiprocessing netrc nturl2path optparse pdb pickletools
-    plistlib poplib profile pstats pyclbr pydoc pydoc_data rlcompleter sched shelve site-packages smtplib sqlite3 symtable
-    tabnanny this tkinter tomllib trace turtle unittest venv wave webbrowser wsgiref xml xmlrpc zipapp
-    _aix_support _android_support _apple_support _ios_support _osx_support _pydecimal
+    _pyio _pyrepl antigravity bdb cProfile cmd code compileall ctypes curses dbm doctest ensurepip filecmp
+    fileinput ftplib getpass graphlib idlelib imaplib lib2to3 mailbox modulefinder multiprocessing netrc
+    nturl2path optparse pdb pickletools plistlib poplib profile pstats pyclbr pydoc pydoc_data rlcompleter sched
+    shelve site-packages smtplib sqlite3 symtable tabnanny this tkinter tomllib trace turtle unittest venv wave
+    webbrowser wsgiref xml xmlrpc zipapp _aix_support _android_support _apple_support _ios_support _osx_support
+    _pydecimal
 """
 """Top-level names of the standard library that neither the engine nor the pages import."""
 
