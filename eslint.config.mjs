@@ -5,7 +5,7 @@ export default [
   { ignores: ["static/vendor/", "tests/", "var/", ".venv/"] },
   js.configs.recommended,
   {
-    files: ["static/queueviz/js/*.js"],
+    files: ["static/queueviz/js/**/*.js"],
     languageOptions: { globals: { ...globals.browser, htmx: "readonly", uPlot: "readonly", Idiomorph: "readonly" } },
     rules: {
       "eqeqeq": "error",

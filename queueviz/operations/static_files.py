@@ -11,6 +11,11 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import StaticFile
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
+LITE = "lite/"  # files of a browser that runs a sandbox itself; folders there are named by a digest of their contents
+DIGEST = re.compile(r"lite/[0-9a-f]{8,}/")
+WORKER = re.compile(r"lite/(?:[^/]+/)?worker\.(?:\w+\.)?js$")
+WORKER_POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'"  # no page may compile
+
 COMMENT = re.compile(r"^[ \t]*/\*(?:(?!\*/).)*\*/[ \t]*\n", re.DOTALL | re.MULTILINE)
 
 
@@ -43,8 +48,11 @@ class HashedFiles(CompressedManifestStaticFilesStorage):
         sources = {
             name: (Uncommented(storage), path) if is_ours(name) else (storage, path)
             for name, (storage, path) in paths.items()
+            if not name.startswith(LITE)
         }
         yield from super().post_process(sources, *args, **options)
+        for name, compressed_name in self.compress_files(name for name in paths if name.startswith(LITE)):
+            yield name, compressed_name, True
 
 
 def is_ours(name: str) -> bool:
@@ -54,8 +62,13 @@ def is_ours(name: str) -> bool:
 class StaticFiles(WhiteNoiseMiddleware):
     """WhiteNoise middleware that sends each file as one answer.
 
-    The files are small, and Django cannot stream a plain file under ASGI.
+    Most files are small, and Django cannot stream a plain file under ASGI.
     """
+
+    def immutable_file_test(self, path: str, url: str) -> bool:
+        if DIGEST.match(url.removeprefix(self.static_prefix)):
+            return True
+        return bool(super().immutable_file_test(path, url))
 
     @staticmethod
     def serve(static_file: StaticFile, request: HttpRequest) -> HttpResponse:
@@ -68,4 +81,6 @@ class StaticFiles(WhiteNoiseMiddleware):
         del answer["content-type"]
         for key, value in response.headers:
             answer[key] = value
+        if WORKER.search(request.path_info):
+            answer["Content-Security-Policy"] = WORKER_POLICY
         return answer

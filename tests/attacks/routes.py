@@ -65,6 +65,7 @@ OPEN = {
     "claim/<str:token>/",
     "recipe/",
     "labs/",
+    "lite/<slug:template>/",
     "labs/<slug:lab>/",
     "labs/exam/<slug:pack>/",
     "labs/<slug:lab>/example/",

@@ -1,4 +1,5 @@
 /* The dialog of an action: its form comes from the server, so it knows what runs and what is full. */
+import { shown } from "./address.js";
 import { $, $$, json } from "./dom.js";
 
 /** False where the form could not be had. */
@@ -42,7 +43,7 @@ async function formOf(form, actor) {
 const fill = {
   share() {
     const field = $("#ask [data-address]");
-    field.value = location.href;
+    field.value = shown();
     field.setAttribute("autofocus", "");
   },
   crash(form) {

@@ -1,4 +1,5 @@
 /* Consumer cards: state in a word and a dot, buffers against their limits, and the available actions. */
+import { rootPath } from "./address.js";
 import { $, $$, attr, cls, el, hide, oneOf, rich, text } from "./dom.js";
 import { bytes, duration, number, UNKNOWN } from "./format.js";
 import { colour, shortId } from "./names.js";
@@ -19,7 +20,6 @@ const BUTTONS = {
 
 /** Messages that are done after an unfinished one. */
 const doneBehind = (cells) => runs(cells).reduce((sum, [state, count]) => (state === "d" ? sum + count : sum), 0);
-const clientsOf = () => `${location.pathname.split("/", 3).join("/")}/clients/`;
 
 export class Cards {
   cards = new Map();
@@ -115,7 +115,7 @@ export class Cards {
     attr(card.node, "data-actor", member.actor ?? "");
     text(card.badge, member.letter ?? "?");
     text(card.who, member.actor?.match(/^[^.]{2,}$/)?.[0] ?? shortId(id));
-    if (card.who.localName === "a") attr(card.who, "href", `${clientsOf()}${encodeURIComponent(member.actor || id)}/`);
+    if (card.who.localName === "a") attr(card.who, "href", `${rootPath()}clients/${encodeURIComponent(member.actor || id)}/`);
     attr(card.who, "title", `${id} · ${member.language ?? ""} ${member.version ?? ""}`);
     oneOf(card.dot, "k-", TONES[state] ?? "k-quiet");
     text(card.word, t(`state.${state}`));

@@ -1,5 +1,6 @@
 /* One socket per tab. Channels are read-only views of the engine: a snapshot, then deltas counted by `n`. A frame out
    of sequence or of another epoch is discarded and the channel requested again. */
+import { socketUrl } from "./address.js";
 import { merge } from "./merge.js";
 
 const PROTOCOL = "queueviz.live.1";
@@ -266,10 +267,4 @@ export class Live extends EventTarget {
   #send(message) {
     if (this.#socket?.readyState === 1) this.#socket.send(JSON.stringify(message));
   }
-}
-
-/** A live link has a socket of its own. */
-function socketUrl() {
-  const [link] = location.pathname.match(/^\/v\/[^/]+\//) ?? ["/live/"];
-  return `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws${link}`;
 }

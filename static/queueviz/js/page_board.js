@@ -1,4 +1,5 @@
 /* The Board: channel `board/…` onto rows, lanes, cards, figures, chart; `store/…` onto the tape; facts onto the journal. */
+import { go, reload } from "./address.js";
 import { openAsk, post, unanswered } from "./ask.js";
 import { BoardCards } from "./board_cards.js";
 import { LagChart } from "./chart.js";
@@ -208,7 +209,7 @@ function again() {
   const dialog = $("dialog[open]");
   if (dialog) dialog.addEventListener("close", again, { once: true });
   else if (leaving) setTimeout(again, STAYED_MS);
-  else location.reload();
+  else reload();
 }
 
 window.addEventListener("beforeunload", () => {
@@ -237,7 +238,7 @@ function subscribed({ type, group, topic, expression }) {
 /** The fact behind a row's last change, in the journal. */
 function showCause(key) {
   const cause = board?.queues[key]?.cause;
-  if (cause) location.href = `${config.root}journal/#e${cause}`;
+  if (cause) go(`${config.root}journal/#e${cause}`);
 }
 
 function crash() {

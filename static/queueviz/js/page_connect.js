@@ -1,4 +1,5 @@
 /* Connect: channel `connect/…` onto the page's rows; stations of a connection are ticked off as they come. */
+import { reload } from "./address.js";
 import { $, $$, around, cls, hide, text } from "./dom.js";
 import { emptyOr, Fields } from "./live_fields.js";
 import { show, startShell } from "./shell.js";
@@ -19,7 +20,7 @@ function paint(data) {
   emptyOr("#connections", "#no-connections", !Object.keys(data.connections ?? {}).length);
   emptyOr("#clients", "#no-clients", !Object.keys(data.clients ?? {}).length);
   hide($("#refused"), !Object.keys(data.refused ?? {}).length);
-  if (opened !== undefined && $("#port-state [data-f]").textContent !== opened) location.reload(); // another user opened or closed the port
+  if (opened !== undefined && $("#port-state [data-f]").textContent !== opened) reload(); // another user opened or closed the port
 }
 
 const valueOf = (cell) => {

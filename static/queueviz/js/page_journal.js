@@ -1,5 +1,6 @@
 /* The journal: newest facts first, filtered where they are kept, back to the first event; each can be linked to, each
    names its cause.  With `?at=` it shows the events around that one, with flow and steps, and does not update. */
+import { go } from "./address.js";
 import { $, attr, el, hide, json, text } from "./dom.js";
 import { clock, number } from "./format.js";
 import { Diff } from "./journal_diff.js";
@@ -112,7 +113,7 @@ function remember() {
 /** The event the address names: here, or with what lies around it. */
 function open() {
   const asked = /^#e(\d{1,18})$/.exec(location.hash)?.[1];
-  if (asked && !point(asked)) location.assign(`?at=${asked}`);
+  if (asked && !point(asked)) go(`?at=${asked}`);
 }
 
 function point(seq) {

@@ -1,4 +1,5 @@
 /* The reset as a page of its own, for deep links; offline it goes to the Board after applying, where the pins travel. */
+import { go } from "./address.js";
 import { $ } from "./dom.js";
 import { startReset } from "./reset.js";
 import { show, startShell } from "./shell.js";
@@ -13,6 +14,6 @@ startReset($(".resetpage"), {
   clock,
   board: () => board,
   done: () => {
-    location.href = `${config.root}?${new URLSearchParams({ group: config.group ?? "", topic: config.topic ?? "" })}`;
+    go(`${config.root}?${new URLSearchParams({ group: config.group ?? "", topic: config.topic ?? "" })}`);
   },
 });

@@ -1,4 +1,5 @@
 /* The connection pill and the bar below the top bar: status, age of the data, time of the next attempt. */
+import { reload } from "./address.js";
 import { $, attr, el, hide, text } from "./dom.js";
 import { duration, number } from "./format.js";
 import { t } from "./words.js";
@@ -24,7 +25,7 @@ export class Pill {
     const button = el("button", { class: "btn sm", type: "button" }, t("conn.try"));
     this.lost.append(this.why, button);
     this.lost.hidden = true;
-    button.onclick = () => (live.state === "ended" ? location.reload() : live.tryNow());
+    button.onclick = () => (live.state === "ended" ? reload() : live.tryNow());
     this.notice.append(this.lost);
     for (const event of ["status", "beat"]) live.addEventListener(event, () => this.paint());
     live.addEventListener("woken", () => this.#stillness?.remove());

@@ -1,5 +1,6 @@
 /* Replay on a view other than the Board: drawn by its own page from a moment that was executed again. The line leads to
    other events, each on its own page; forms are off, as they concern the present. */
+import { go as leave } from "./address.js";
 import { $, $$, around, attr, hide, text } from "./dom.js";
 import { clock as clockText, duration, number } from "./format.js";
 import { shortId } from "./names.js";
@@ -34,7 +35,7 @@ export function startReplayView({ config, clock, keys }) {
   function go(seq) {
     const address = new URL(location.href);
     address.searchParams.set("at", String(seq));
-    location.assign(address);
+    leave(address);
   }
 
   async function describe() {

@@ -1,0 +1,138 @@
+/* Worker of Lite: Python (Pyodide) with the engine and the pages. Loads the files, creates the sandbox, then answers the
+   page: `request` by the site, `open`, `hear` and `close` by the engine's sockets. */
+const APP = "/app", HOME = "/home/queueviz", OWN = /\/(?:python_)?stdlib\.zip$/; // the last is Python's own, not ours
+const NO_MEMORY = /out of memory|memoryerror|could not allocate|allocation failed/i;
+
+let py, lite, site, order, ready;
+let loaded_bytes = 0;
+
+const say = (n, text) => postMessage({ k: "say", n, text });
+const toldClosed = (n, code) => postMessage({ k: "closed", n, code });
+
+function came(bytes) {
+  loaded_bytes = Math.min(order.files.total_bytes, loaded_bytes + bytes);
+  postMessage({ k: "progress", phase: "loading", loaded_bytes, total_bytes: order.files.total_bytes });
+}
+
+/** A pack's bytes; it counts as it comes, no more than its size. */
+async function fetched({ url, size_bytes }) {
+  const file = await fetch(url);
+  if (!file.ok || !file.body) throw new TypeError(`${url}: ${file.status}`);
+  let left = size_bytes;
+  const counted = file.body.pipeThrough(new TransformStream({
+    transform(chunk, out) {
+      const more = Math.min(left, chunk.byteLength);
+      left -= more;
+      came(more);
+      out.enqueue(chunk);
+    },
+  }));
+  const plain = url.endsWith(".gz") ? counted.pipeThrough(new DecompressionStream("gzip")) : counted;
+  return new Uint8Array(await new Response(plain).arrayBuffer());
+}
+
+/** Pyodide fetches its own files, so that the browser compiles while it loads and keeps what it compiled: counted when they are there. */
+function countOwn(folder, packs) {
+  let left = order.files.total_bytes - packs.reduce((sum, pack) => sum + pack.size_bytes, 0);
+  const names = new Set(packs.map(({ url }) => new URL(url, location.href).href));
+  new PerformanceObserver((list) => {
+    for (const { name, encodedBodySize } of /** @type {PerformanceResourceTiming[]} */ (list.getEntriesByType("resource"))) {
+      if (!name.startsWith(folder) || names.has(name)) continue;
+      const more = Math.min(left, encodedBodySize);
+      left -= more;
+      came(more);
+    }
+  }).observe({ type: "resource", buffered: true });
+}
+
+function unpack(url, bytes) {
+  const name = url.split("/").at(-1).replace(/\.gz$/, ""), kind = /\.(zip|whl|tar)$/.exec(name)?.[1];
+  if (kind) py.unpackArchive(bytes, kind === "whl" ? "wheel" : kind, kind === "whl" ? {} : { extractDir: APP });
+  else py.FS.writeFile(`${APP}/${name}`, bytes);
+}
+
+async function begin(message) {
+  order = message;
+  const { pyodide, packs } = order.files, url = new URL(pyodide, location.href).href, folder = new URL("./", url).href;
+  const ours = packs.filter((pack) => !OWN.test(pack.url)), own = packs.find((pack) => OWN.test(pack.url));
+  countOwn(folder, ours);
+  const loading = Promise.all(ours.map(fetched));
+  loading.catch(() => {}); // awaited below
+  const { loadPyodide } = await import(url);
+  py = await loadPyodide({ indexURL: folder, ...(own ? { stdLibURL: new URL(own.url, location.href).href } : {}) });
+  const all = await loading;
+  postMessage({ k: "progress", phase: "starting", loaded_bytes: order.files.total_bytes, total_bytes: order.files.total_bytes });
+  py.FS.mkdirTree(APP);
+  py.FS.mkdirTree(HOME);
+  ours.forEach((pack, i) => unpack(pack.url, all[i]));
+  py.runPython(`import sys; sys.path.insert(0, "${APP}")`);
+  const begun = await py.runPythonAsync(`
+from sandbox.lite.entry import Lite
+
+async def begin(home, say, closed, slug, template, seed):
+    lite = Lite(home, say, closed)
+    await lite.begin(slug, template, seed)
+    return lite
+
+begin`);
+  lite = await begun(HOME, say, toldClosed, order.slug, order.template, order.seed ?? undefined);
+}
+
+/** The pages' own modules, at the first request. */
+function theSite() {
+  return (site ??= (async () => {
+    const make = await py.runPythonAsync(`
+from queueviz.lite.site import Site
+
+def make(lite, slug, root, static):
+    site = Site(lite.port, slug, root=root, static=static, can=None)
+
+    async def answer(method, path, body, language, theme):
+        one = await site.answer(method, path, body, language, theme)
+        return one.status, one.headers, one.body_text
+
+    return answer
+
+make`);
+    return make(lite, order.slug, order.root, order.static);
+  })());
+}
+
+async function answer({ id, method, path, body, theme }) {
+  const ask = await theSite(), made = await ask(method, path, body ?? undefined, order.language, theme ?? order.theme);
+  const [status, headers, text] = made.toJs({ dict_converter: Object.fromEntries });
+  made.destroy();
+  postMessage({ k: "answer", id, status, headers, body: text });
+}
+
+async function take(message) {
+  if (message.k === "request") await answer(message);
+  else if (message.k === "open") lite.open(message.n);
+  else if (message.k === "hear") await lite.hear(message.n, message.text);
+  else if (message.k === "close") lite.close(message.n);
+}
+
+/** One word, for which the page has a sentence. */
+function why(error) {
+  if (error instanceof RangeError || NO_MEMORY.test(String(error))) return "memory";
+  return error instanceof TypeError && py === undefined ? "network" : "engine";
+}
+
+function failed(error) {
+  console.error(error);
+  postMessage({ k: "failed", why: why(error) });
+}
+
+onmessage = ({ data }) => {
+  if (data.k === "start") {
+    ready = begin(data).then(() => postMessage({ k: "ready" }));
+    ready.catch(failed);
+  } else
+    ready?.then(() => take(data)).catch((error) => {
+      if (why(error) === "memory") return failed(error);
+      console.error(error);
+      if (data.k === "request") postMessage({ k: "answer", id: data.id, status: 500, headers: {}, body: "" });
+    });
+};
+
+export {};
