@@ -51,3 +51,11 @@ PARTS: dict[str, Part] = {
     part.name: part
     for part in (RAIL, LINE, ASK, DIALOG, PEEK, WHY, SIDE, TOPIC_FORM, TOPIC_SHEET, MAP, PANEL, STATE, TROUBLE, LIFE)
 }
+
+
+def part_of(name: str) -> tuple[BoardPage | Part, str] | None:
+    """Return a panel, or a page as its table twin, with the template that shows it.  None if neither exists."""
+    if name in PARTS:
+        return PARTS[name], PARTS[name].template
+    page = BOARDS.get(name)
+    return None if page is None or page.twin is None else (page, page.twin)

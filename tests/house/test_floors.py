@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[2]
 # Modules of the engine that the web floor may import.
 OPEN_TO_WEB = (
     "sandbox.hosting",
+    "sandbox.live",
     "sandbox.control",
     "sandbox.kernel",
     "sandbox.journal.events",
