@@ -46,7 +46,7 @@ BOARDS: dict[str, BoardPage] = {  # those with a title in the order of the navig
         MESSAGE,
     )
 }
-TABS = tuple(page for page in BOARDS.values() if page.title)
+TABS = tuple(page for page in BOARDS.values() if page.title is not None)
 PARTS: dict[str, Part] = {
     part.name: part
     for part in (RAIL, LINE, ASK, DIALOG, PEEK, WHY, SIDE, TOPIC_FORM, TOPIC_SHEET, MAP, PANEL, STATE, TROUBLE, LIFE)
