@@ -9,14 +9,15 @@ shown as a role alone.  Stored content stays as it is: bodies, keys, properties,
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
-
-from django.http import HttpRequest
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from queueviz import slugs
-from queueviz.access.visitor import digest
+from queueviz.access.digests import digest
 from sandbox.journal.event_filter import Row, without_own_names
 from sandbox.kernel import json_bytes
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
 
 ALIAS_CHARS = 8
 OTHER = "another-sandbox"
@@ -120,7 +121,7 @@ def current() -> Mask | None:
     return mask if isinstance(mask, Mask) else None
 
 
-def of_request(request: HttpRequest) -> Mask | None:
+def of_request(request: "HttpRequest") -> Mask | None:
     """Return the mask of the request, or None.  Answers made after the view and refusals need it."""
     mask: Mask | None = getattr(request, "mask", None)
     return mask

@@ -18,7 +18,8 @@ from django.dispatch import receiver
 from django.http import Http404, HttpRequest
 from django.utils import timezone
 
-from queueviz.access.visitor import Visitor, digest
+from queueviz.access.digests import digest
+from queueviz.access.visitor import Visitor
 from queueviz.courses.releases import is_released
 from queueviz.models import Cluster, Grant, Sandbox
 from queueviz.slugs import attached_name

@@ -47,10 +47,6 @@ def counting_key(text: str) -> str:
     return hmac.new(settings.SECRET_KEY.encode(), text.encode(), hashlib.sha256).hexdigest()
 
 
-def digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()
-
-
 def bearer(header: str) -> str | None:
     """Return the token of an `Authorization` header, or None."""
     return header[len(BEARER) :].strip() if header.lower().startswith(BEARER) else None

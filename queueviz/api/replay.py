@@ -6,8 +6,9 @@ from ninja.params.functions import Query
 from pydantic import ConfigDict
 
 from queueviz import engine
-from queueviz.access import hidden_names, policy, visitor
+from queueviz.access import policy, visitor
 from queueviz.api.sandboxes import JSON, REFUSALS, api
+from queueviz.boards.api_bodies import changes_body, stretches_body
 from queueviz.links import byte_ranges, recordings, replay_state
 from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused
@@ -47,9 +48,7 @@ def stretches(request: HttpRequest, slug: str) -> HttpResponse:
     policy.sandbox_for(requester, slug, "see")
     replay_state.STATES.demand(policy.counted_as(requester))
     line = engine.answer(engine.port().line(slug))
-    rows = [stretch.row() | {"from": str(stretch.from_seq), "to": str(stretch.to_seq)} for stretch in line.stretches]
-    body = {"stretches": rows, "keyframe": None if line.keyframe is None else str(line.keyframe)}
-    return HttpResponse(json_bytes.dumps(body), content_type=JSON)
+    return HttpResponse(json_bytes.dumps(stretches_body(line)), content_type=JSON)
 
 
 @router.get("/{slug:slug}/changes", response={200: dict[str, object]} | REFUSALS, summary="Changes between two events")
@@ -65,16 +64,7 @@ def changes(
     policy.sandbox_for(requester, slug, "see")
     replay_state.STATES.demand(policy.counted_as(requester))
     changed = engine.answer(engine.port().changes(slug, first, last), engine.PAST_PATIENCE_S)
-    body = {
-        "from": str(changed.first),
-        "to": str(changed.last),
-        "keyframes": [str(seq) for seq in changed.keyframes],
-        "rows": [
-            hidden_names.shown(row) if row["place"].partition("/")[0] == "sandbox" else row
-            for row in (change._asdict() for change in changed.rows)
-        ],
-    }
-    return HttpResponse(json_bytes.dumps(body), content_type=JSON)
+    return HttpResponse(json_bytes.dumps(changes_body(changed)), content_type=JSON)
 
 
 @router.get("/{slug:slug}/recording", response={202: Wait} | REFUSALS, summary="Recording, as a file")

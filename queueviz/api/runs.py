@@ -7,7 +7,8 @@ from ninja import Router, Schema, Status
 from pydantic import ConfigDict, Field
 
 from queueviz.access import policy, visitor
-from queueviz.api.sandboxes import MOST_LINES, REFUSALS, api, writer
+from queueviz.api.sandboxes import REFUSALS, api, writer
+from queueviz.boards.api_bodies import MOST_LINES
 from queueviz.runs import run_requests
 from queueviz.runs.job_offers import demand_shown, offers, offers_to
 from queueviz.runs.run_view import ResultRow, RunRow, result_row, run_row

@@ -20,6 +20,7 @@ from pydantic import ConfigDict, Field
 from queueviz import engine, refusals
 from queueviz.access import hidden_names, policy, visitor
 from queueviz.access.visitor import Visitor
+from queueviz.boards.api_bodies import MOST_LINES, MOST_SEARCH, journal_body, trimmed_body
 from queueviz.boards.journal_search import terms_of
 from queueviz.clusters import attached_clusters
 from queueviz.links import branching
@@ -37,7 +38,6 @@ from sandbox.queries.rows.host import ListeningRow
 log = logging.getLogger(__name__)
 
 LIMITS = HostLimits()
-MOST_LINES = 10_000  # of the journal in an answer that asks for no more
 LINES_AT_ONCE = 1_000  # per crossing, so that the engine is never held long
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
@@ -205,9 +205,7 @@ def events(request: HttpRequest, slug: str, after: int | None = None, most: int 
     port = engine.port()
     entries = engine.answer(port.entries(slug, -1 if after is None else after, min(LINES_AT_ONCE, most)))
     if after is not None and after + 1 < entries.first_seq:
-        hint = f"Start again with after={entries.first_seq - 1}."
-        body = {"error": "The journal no longer holds these events.", "hint": hint, "first_seq": str(entries.first_seq)}
-        return HttpResponse(json_bytes.dumps(body), status=410, content_type=JSON)
+        return HttpResponse(json_bytes.dumps(trimmed_body(entries.first_seq)), status=410, content_type=JSON)
     pages = _pages(slug, entries, most, _shown_to(request, visit))
     if most <= MOST_LINES:
         return HttpResponse(b"".join(pages), content_type=NDJSON)
@@ -249,7 +247,7 @@ def journal(
     request: HttpRequest,
     slug: str,
     show: Show = "told",
-    search: str = Query("", max_length=200),
+    search: str = Query("", max_length=MOST_SEARCH),
     before: int | None = None,
     after: int = -1,
     most: int = 100,
@@ -264,13 +262,7 @@ def journal(
     looking = engine.port().look_back(slug, event_filter, before=before, after=after, most=most)
     page = engine.answer(looking, engine.PAST_PATIENCE_S)  # it reads files
     rows = list(map(_shown_to(request, visit), page.rows))
-    body = {
-        "rows": rows,
-        "before": None if page.before is None else str(page.before),
-        "at_ms": page.at_ms,
-        "first_seq": str(page.first_seq),
-    }
-    return HttpResponse(json_bytes.dumps(body), content_type=JSON)
+    return HttpResponse(json_bytes.dumps(journal_body(page, rows)), content_type=JSON)
 
 
 @api.get(

@@ -4,6 +4,6 @@
 twin is a part under the page's own name.  `page.py` shows how a view uses them.
 """
 
-from queueviz.boards.registry import BOARDS, PARTS, TABS
+from queueviz.boards.registry import BOARDS, PARTS, TABS, part_of
 
-__all__ = ["BOARDS", "PARTS", "TABS"]
+__all__ = ["BOARDS", "PARTS", "TABS", "part_of"]

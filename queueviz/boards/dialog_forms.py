@@ -6,6 +6,7 @@ The server makes each form when it is opened, so the form shows the current brok
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 
 from django.conf import settings
 
@@ -18,15 +19,19 @@ from sandbox.queries.rows.locks import Locks
 from sandbox.queries.rows.snapshot import GroupRow
 from sandbox.queries.rows.storage import Store
 
-FORMS = frozenset(path.stem for path in (settings.SITE / "templates" / "queueviz" / "asks").glob("*.html"))
 KEYS_OFFERED = 10  # of each broker
 ATTACHED_FORMS = frozenset({"share", "help"})  # the others change what is only looked at
+
+
+@cache
+def _forms() -> frozenset[str]:
+    return frozenset(path.stem for path in (settings.SITE / "templates" / "queueviz" / "asks").glob("*.html"))
 
 
 def _context(place: Place, readings: Readings) -> Context:
     name = place.query.get("form", "")
     data = data_of(readings, board_channel(place), Board)
-    known = ATTACHED_FORMS if place.attached else FORMS
+    known = ATTACHED_FORMS if place.attached else _forms()
     more = MORE[name](place, readings) if name in MORE and name in known else {}
     return {
         "asked": f"queueviz/asks/{name}.html" if name in known else None,

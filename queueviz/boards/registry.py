@@ -46,8 +46,16 @@ BOARDS: dict[str, BoardPage] = {  # those with a title in the order of the navig
         MESSAGE,
     )
 }
-TABS = tuple(page for page in BOARDS.values() if page.title)
+TABS = tuple(page for page in BOARDS.values() if page.title is not None)
 PARTS: dict[str, Part] = {
     part.name: part
     for part in (RAIL, LINE, ASK, DIALOG, PEEK, WHY, SIDE, TOPIC_FORM, TOPIC_SHEET, MAP, PANEL, STATE, TROUBLE, LIFE)
 }
+
+
+def part_of(name: str) -> tuple[BoardPage | Part, str] | None:
+    """Return a panel, or a page as its table twin, with the template that shows it.  None if neither exists."""
+    if name in PARTS:
+        return PARTS[name], PARTS[name].template
+    page = BOARDS.get(name)
+    return None if page is None or page.twin is None else (page, page.twin)

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from queueviz.boards.rows import order, short_names
-from queueviz.refusals import filled
+from queueviz.refusal_texts import filled
 from queueviz.templatetags.formats import number
 from sandbox.queries.rows.plans import PlanNote, PlanRefusal, ResetPlanAnswer
 

@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 from django.db.models import Q, QuerySet
 
+from queueviz.access.digests import digest
 from queueviz.access.policy import SEATS, Forbidden, NotFound
-from queueviz.access.visitor import Visitor, digest
+from queueviz.access.visitor import Visitor
 from queueviz.courses.models import Course, Enrolment
 from sandbox.control.rights import Role, can
 

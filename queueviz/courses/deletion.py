@@ -10,8 +10,9 @@ from typing import cast
 
 from django.db import connection, transaction
 
+from queueviz.access.digests import digest
 from queueviz.access.policy import SEATS
-from queueviz.access.visitor import SESSIONS, Visitor, digest
+from queueviz.access.visitor import SESSIONS, Visitor
 from queueviz.courses import student_records
 from queueviz.courses.models import Course, Enrolment
 from queueviz.links import recordings, share_links

@@ -3,18 +3,19 @@
 A grade is stored while a student works, from the engine's lab row.  A published regrade (`regrading`) replaces it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple, TypedDict
 
 from django.utils import timezone
 
 from queueviz.access.database_limits import one_at_a_time
+from queueviz.boards.predictions import Predictions
 from queueviz.courses.grade_models import Grade
 from queueviz.courses.models import Course, Enrolment, Submission
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.lab import Lab
-from sandbox.queries.rows.labs import LabRow, MetRow
+from sandbox.queries.rows.labs import LabRow
 
 MOST_RECEIPTS = 1_000  # of one submission; later ones are not kept
 MOST_SCORE = 100
@@ -47,18 +48,6 @@ class StepResult(NamedTuple):
     title: str
     check: str
     met: Step | None
-
-
-class Predictions(NamedTuple):
-    """The numbers of right and of requested predictions of a lab."""
-
-    right: int
-    asked: int
-
-    @classmethod
-    def of(cls, lab: Lab, met: Iterable[Step | MetRow | None]) -> "Predictions":
-        asked = sum(step.predict is not None for step in lab.steps)
-        return cls(sum(bool(step["accurate"]) for step in met if step is not None), asked)
 
 
 class LabResult(NamedTuple):

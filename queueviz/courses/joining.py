@@ -5,9 +5,10 @@ import secrets
 import unicodedata
 
 from queueviz.access.database_limits import one_at_a_time
+from queueviz.access.digests import digest
 from queueviz.access.policy import SEATS
 from queueviz.access.rate_limits import Rate
-from queueviz.access.visitor import Visitor, digest
+from queueviz.access.visitor import Visitor
 from queueviz.courses.course_access import place_in
 from queueviz.courses.models import CODE_LENGTH, Course, Enrolment
 from sandbox.kernel.errors import ActionRefused

@@ -7,7 +7,7 @@ from django.utils.translation import gettext
 from queueviz.courses.lab_seeds import seed_of
 from queueviz.courses.models import Course
 from queueviz.courses.polls import MOST_ANSWERS, QUESTION_CHARS, SENTENCE_CHARS
-from queueviz.refusals import filled
+from queueviz.refusal_texts import filled
 from sandbox.labs.catalogue import LABS
 
 LETTERS = "ABCDEF"

@@ -8,8 +8,9 @@ from django.contrib.admin.utils import NestedObjects
 from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import DEFAULT_DB_ALIAS, models
 
+from queueviz.access.digests import digest
 from queueviz.access.policy import SEATS
-from queueviz.access.visitor import SESSIONS, digest
+from queueviz.access.visitor import SESSIONS
 from queueviz.courses.models import Enrolment
 from queueviz.models import AuditRecord, Sandbox
 

@@ -17,7 +17,7 @@ from queueviz.access import policy
 from queueviz.access.visitor import Visitor
 from queueviz.engines.host_config import host_config
 from queueviz.links import recipe_links
-from queueviz.refusals import filled
+from queueviz.refusal_texts import filled
 from queueviz.slugs import root_of
 from sandbox.control.branch_orders import RunOrder
 from sandbox.control.recipe_text import pack

@@ -16,8 +16,9 @@ from django.utils import timezone
 from queueviz import engine
 from queueviz.access import policy
 from queueviz.access.database_limits import one_at_a_time
+from queueviz.access.digests import digest
 from queueviz.access.rate_limits import Rate
-from queueviz.access.visitor import Visitor, digest
+from queueviz.access.visitor import Visitor
 from queueviz.live.hubs import rights_changed
 from queueviz.models import Grant, Sandbox
 from queueviz.sandboxes import ownership

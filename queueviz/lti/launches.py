@@ -10,8 +10,9 @@ from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
+from queueviz.access.digests import digest
 from queueviz.access.policy import NotFound
-from queueviz.access.visitor import Visitor, digest
+from queueviz.access.visitor import Visitor
 from queueviz.courses.course_access import visit_course
 from queueviz.courses.models import Course
 from queueviz.lti import cookies, scores, sealed_secrets, seats

@@ -21,7 +21,7 @@ from pylti1p3.oidc_login import OIDCLogin
 from pylti1p3.registration import TKey, TKeySet
 from pylti1p3.session import SessionService
 
-from queueviz.access.visitor import digest
+from queueviz.access.digests import digest
 from queueviz.lti import claims, cookies, outgoing
 from queueviz.lti.models import LtiPlatform
 from queueviz.lti.registered import Registered, hosts_of, platform_of

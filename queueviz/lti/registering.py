@@ -12,8 +12,9 @@ from django.utils import timezone
 from pylti1p3.dynamic_registration import DynamicRegistration
 from pylti1p3.exception import LtiException
 
+from queueviz.access.digests import digest
 from queueviz.access.policy import NotFound
-from queueviz.access.visitor import Visitor, digest
+from queueviz.access.visitor import Visitor
 from queueviz.lti import outgoing
 from queueviz.lti.claims import SCORE
 from queueviz.lti.models import ID_CHARS, NAME_CHARS, LtiInvitation, LtiPlatform

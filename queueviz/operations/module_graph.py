@@ -2,9 +2,8 @@
 
 import re
 from functools import cache
-from pathlib import Path
 
-from django.contrib.staticfiles import finders
+from django.conf import settings
 
 IMPORT = re.compile(r"""^import\b[^;"']*["']\./(\w+\.js)["'];""", re.MULTILINE)
 
@@ -17,6 +16,6 @@ def imported(name: str) -> tuple[str, ...]:
     """
     names = [name]
     for module in names:  # grows
-        source = Path(str(finders.find(f"queueviz/js/{module}"))).read_text("utf-8")
+        source = (settings.SITE / f"static/queueviz/js/{module}").read_text("utf-8")
         names += [other for other in IMPORT.findall(source) if other not in names]
     return tuple(names[1:])

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from queueviz import engine
 from queueviz.engines.port import PoolPort
 from queueviz.live import hubs
-from queueviz.refusals import filled
+from queueviz.refusal_texts import filled
 from sandbox.cluster.disk_full import GO_ON_BYTES
 from sandbox.kernel.errors import EngineBusy
 from sandbox.live.socket_costs import together

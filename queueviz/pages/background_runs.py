@@ -3,7 +3,7 @@
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from queueviz import refusals
+from queueviz import refusal_texts
 from queueviz.access import policy
 from queueviz.access.visitor import Visitor
 from queueviz.boards.page import Context
@@ -17,7 +17,7 @@ def context_of(play: Play) -> Context:
     """Return the template values of a play.  `why`: the reason if it was refused."""
     context: Context = {"play": play, "percent": int(play.progress * 100)}
     if play.refused is not None:
-        context["why"] = refusals.filled(play.refused["message"], play.refused["values"])
+        context["why"] = refusal_texts.filled(play.refused["message"], play.refused["values"])
     return context
 
 

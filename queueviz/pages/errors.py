@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext, gettext_lazy
 
-from queueviz import refusals
+from queueviz import refusal_texts, refusals
 from queueviz.access import hidden_names, policy
 from queueviz.access.visitor import Visitor
 from queueviz.sandboxes import creation
@@ -19,7 +19,6 @@ from queueviz.sandboxes import creation
 log = logging.getLogger(__name__)
 
 PAGE = "queueviz/pages/error.html"
-PARTIAL = "queueviz/partials/refusal.html"
 INSTEAD = "instead"  # field of a request for a new sandbox: the one of the visitor's that is deleted for it
 
 SENTENCES = {
@@ -43,7 +42,7 @@ def sentence(
     if request.path.startswith("/api/"):
         return JsonResponse(_shape(error, hint, field, details), status=status)
     context = {"status": status, "message": error, "hint": hint, "field": field, "details": details}
-    return render(request, PARTIAL if _wants_partial(request) else PAGE, context, status=status)
+    return render(request, refusal_texts.PARTIAL if _wants_partial(request) else PAGE, context, status=status)
 
 
 def too_many_owned(request: HttpRequest, visitor: Visitor, refused: creation.TooManyOwned) -> HttpResponse:

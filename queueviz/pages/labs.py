@@ -9,24 +9,24 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from queueviz import engine, forms, refusals
+from queueviz import engine, refusals
 from queueviz.access import policy, visitor
-from queueviz.boards import BOARDS
+from queueviz.boards import BOARDS, lab_board
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import Context
 from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.courses import pacing, presence, submissions
 from queueviz.courses.models import Course
+from queueviz.form_fields import fields_of
 from queueviz.links import byte_ranges, lab_recordings
 from queueviz.pages import class_bands, errors, page_snapshot
-from queueviz.pages.lab_panel import panel
 from queueviz.pages.sandbox import shell
 from queueviz.pages.sandbox_operations import make_room
 from queueviz.pages.share import RECORDING
-from queueviz.refusals import filled
+from queueviz.refusal_texts import filled
 from queueviz.sandboxes import creation, ownership, visitor_actions
 from queueviz.slugs import root_of
-from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.kernel.errors import SandboxError
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS, Pack, exam_of, pack_of
 from sandbox.labs.catalogue.symptoms import SYMPTOMS
@@ -36,9 +36,7 @@ from sandbox.queries.rows.labs import LabRow
 EXAM_SEED = "exams"  # in a session: what its exams are drawn from
 BEST_SCORES = "labs"  # in a session: by lab, of those that were finished
 SEED_BYTES = 8
-FORMS = ("AnswerStep", "TakeHint", "RestartLab")  # what the panel sends; the rest goes to `actions/`
 Found = dict[str, list["MineRow"]]  # by lab: the visitor's sandboxes in which it is in progress
-BESIDE = ("group", "topic")  # what the Board shows at first, where the lab has them
 
 
 class MineRow(TypedDict):
@@ -255,13 +253,12 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
         _note(request, requester, visit, row)
     context = _panel(requester, visit, row) | {"refused": refused, "status": status}
     if values is None:
-        return render(request, "queueviz/partials/lab.html", context, status=status)
+        return render(request, lab_board.PANEL, context, status=status)
     context = {**values} | context
-    numbers = row["numbers"]
-    query = {name: str(numbers[name]) for name in BESIDE if name in numbers} | request.GET.dict()
+    query = lab_board.board_query(row, request.GET.dict())
     context |= page_snapshot.of_page(BOARDS["board"], slug, values["snapshot"], query)
     context |= class_bands.bands(requester, visit, context)
-    return render(request, "queueviz/boards/lab.html", context, status=status)
+    return render(request, lab_board.PAGE, context, status=status)
 
 
 @require_POST
@@ -271,7 +268,7 @@ def progress(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
     policy.note_visit(visit)
     row = _row(slug, lab)
     _note(request, requester, visit, row)
-    return render(request, "queueviz/partials/lab.html", _panel(requester, visit, row))
+    return render(request, lab_board.PANEL, _panel(requester, visit, row))
 
 
 def _note(request: HttpRequest, requester: visitor.Visitor, visit: policy.Visit, row: LabRow) -> None:
@@ -290,9 +287,7 @@ def _panel(requester: visitor.Visitor, visit: policy.Visit, row: LabRow) -> Cont
         "sandbox": visit.sandbox,
         "root": root_of(slug),
         "can": visit.can,
-        "lab": panel(row),
-        "shows_score": visit.sees_scores,
-        "here": address(slug, row["lab"]),
+        **lab_board.panel_values(row, address(slug, row["lab"]), shows_score=visit.sees_scores),
     }
     if (course := policy.ours(visit).course) is not None:
         context |= {"course": course, "asks": presence.asks(requester, course)}
@@ -322,17 +317,11 @@ def _known(lab: str) -> Lab:
 
 
 def _send(requester: visitor.Visitor, slug: str, lab: str, request: HttpRequest) -> None:
-    fields = forms.fields_of(request.POST)
-    if fields.get("action") not in FORMS:
-        raise ActionRefused(422, "Labs do not accept this action.", "Answer the lab's question, or use the Board.")
-    visitor_actions.act(requester, slug, {**fields, "lab": lab})
+    visitor_actions.act(requester, slug, lab_board.panel_action(fields_of(request.POST), lab))
 
 
 def _row(slug: str, lab: str) -> LabRow:
-    row = engine.lab_of(slug)
-    if row is None or row["lab"] != lab:
-        raise ActionRefused(404, "Lab {lab} is not in progress here.", "Start the lab in a new sandbox.", lab=lab)
-    return row
+    return lab_board.in_progress(engine.lab_of(slug), lab)
 
 
 def address(slug: str, lab: str) -> str:

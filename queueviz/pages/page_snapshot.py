@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 
 from queueviz import engine
-from queueviz.boards.page import BoardPage, Context, Part, Place, Readings
+from queueviz.boards.page import BoardPage, Context, Part, Place
+from queueviz.boards.page_values import page_values
 from queueviz.links.past_sandboxes import PastState
 from queueviz.pages import cluster_message
 from sandbox.control.readings import Reading, Refusal
 from sandbox.control.rights import VERBS
 from sandbox.queries.rows.snapshot import Snapshot
 
-KEPT = {"board", "findings", "groups", "index", "locks", "rebalance", "store", "topics", "topology"}  # of a last state
 HOST_CAN = {verb: verb == "see" for verb in VERBS}
 
 
@@ -25,7 +25,7 @@ def of_page(page: BoardPage | Part, slug: str, snapshot: Snapshot, query: Mappin
     readings: dict[str, Reading | Refusal | None] = dict(zip(names, answers, strict=True))
     if place.attached and page.name == "message":
         readings |= {name: cluster_message.message(slug, snapshot, query.get("id", "").strip()) for name in names}
-    return _context(page, place, readings)
+    return page_values(page, place, readings)
 
 
 def at_moment(
@@ -44,21 +44,4 @@ def at_moment(
             if data is None
             else Reading(moment["seq"], snapshot["at_ms"], 0, snapshot["epoch"], data)
         )
-    return _context(page, place, readings)
-
-
-def _is_unknown(readings: Readings) -> bool:
-    """Return True if the readings are of a sleeping sandbox that has no last state."""
-    kinds = {name.partition("/")[0] for name in readings}
-    refused = all(reading == Refusal("asleep") for reading in readings.values())
-    return bool(kinds) and refused and kinds <= KEPT
-
-
-def _context(page: BoardPage | Part, place: Place, readings: Readings) -> Context:
-    group = place.group()
-    chosen: Context = {
-        "group": group["group"] if group else None,
-        "topic": place.topic(group),
-        "state_unknown": _is_unknown(readings),
-    }
-    return chosen | page.context(place, readings)
+    return page_values(page, place, readings)

@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from queueviz import refusals
+from queueviz import refusal_texts, refusals
 from queueviz.access import visitor
 from queueviz.boards.js_texts import texts
 from queueviz.links import recipe_links
@@ -30,7 +30,7 @@ def recipe(request: HttpRequest) -> HttpResponse:
             return redirect("branching", made.sandbox.slug)
     except ActionRefused as refused:
         status, refusal = refusals.describe(refused)
-        context = {"text": text[:4_000], "refused": refusals.beside(status, refusal)}
+        context = {"text": text[:4_000], "refused": refusal_texts.beside(status, refusal)}
         return render(request, PAGE, context, status=status)
     return render(
         request,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, cast
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from queueviz import engine, refusals
+from queueviz import engine, refusal_texts
 from queueviz.access import policy, visitor
 from queueviz.boards.js_texts import PageTexts, words
 from queueviz.boards.page import BoardPage, Context, Part
@@ -120,6 +120,6 @@ def _why(moment: Moment) -> str:
     if moment.refused is None:
         return ""
     values = moment.refused["values"]
-    text = refusals.filled(moment.refused["message"], values)
+    text = refusal_texts.filled(moment.refused["message"], values)
     word = PLAYER_WORDS.get(f"stretch.{values.get('why')}")
     return f"{text} ({word})" if word is not None else text

@@ -1,35 +1,24 @@
 """The pages of one sandbox: boards, partials, actions.  Each checks `policy` first and then asks the engine."""
 
-import json
-from datetime import datetime
-from typing import TypedDict
-
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template import TemplateDoesNotExist
 from django.views.decorators.http import require_GET, require_POST
 
-from queueviz import engine, forms, refusals
-from queueviz.access import hidden_names, policy, visitor
-from queueviz.boards import BOARDS, PARTS
+from queueviz import engine, refusal_texts, refusals
+from queueviz.access import policy, visitor
+from queueviz.boards import BOARDS, part_of
+from queueviz.boards.htmx_answers import acted_trigger, answer_template, answer_values
 from queueviz.boards.page import BoardPage, Context, Part
+from queueviz.boards.shell import Entry, ShellValues, shell_values
 from queueviz.clusters import attached_clusters, reset_undo
+from queueviz.form_fields import fields_of
 from queueviz.models import Cluster, Sandbox
 from queueviz.pages import class_bands, page_snapshot, replay
-from queueviz.pages.errors import PARTIAL as REFUSAL
 from queueviz.pages.first_steps import first_step
 from queueviz.sandboxes import ownership, visitor_actions
-from queueviz.slugs import api_of, root_of
-from sandbox.cluster.disk_full import NOTHING_MORE
+from queueviz.slugs import root_of
 from sandbox.kernel.errors import ActionRefused, SandboxError
-from sandbox.labs.catalogue import LABS
-from sandbox.labs.lab import Lab
-from sandbox.queries.rows.followed import FOLLOWED
-from sandbox.queries.rows.snapshot import SandboxRow, Snapshot
-
-ACTED = "queueviz:acted"  # the event a page waits with until the stream reaches the action's seq
-MOST_TROUBLES = 3  # sentences in a banner
-ANSWER = "queueviz/partials/ask_{}.html"
 
 
 @require_GET
@@ -70,10 +59,8 @@ def part(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     The page polls it every two seconds while it is open.
     """
     visit = policy.visit_at(visitor.of_request(request), slug, "see")
-    board = _shown(PARTS.get(name) or BOARDS.get(name), visit)
-    template = PARTS[name].template if name in PARTS else getattr(board, "twin", None)
-    if template is None:
-        raise Http404
+    board, template = part_of(name) or (None, "")
+    board = _shown(board, visit)
     values = shell(request, visit, name, wake=False)
     if "at" in request.GET and board.replayed:
         return replay.part(request, board, template, values)
@@ -89,7 +76,7 @@ def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     requester = visitor.of_request(request)
     visit = policy.visit_at(requester, slug, "see")
     try:
-        fields = forms.fields_of(request.GET)
+        fields = fields_of(request.GET)
         answer = visitor_actions.ask(requester, slug, name, fields)
     except SandboxError as refused:
         return refusal_beside(request, refused)
@@ -97,13 +84,11 @@ def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         "sandbox": visit.sandbox,
         "root": root_of(slug),
         "can": visit.can,
-        "answer": answer,
-        "asked": fields,
-        "question": name,
         "attached": visit.is_attached,
+        **answer_values(name, fields, answer),
     }
     try:
-        return render(request, ANSWER.format(name.replace("-", "_")), context)
+        return render(request, answer_template(name), context)
     except TemplateDoesNotExist:  # a question programs may ask, and no page does
         raise Http404 from None
 
@@ -112,35 +97,23 @@ def ask(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 def actions(request: HttpRequest, slug: str) -> HttpResponse:
     """Execute one action.
 
-    The status is 204, with the event number in a header; a refusal is a partial for the form.  `follow`: the question
-    `what-followed` knows what follows such an action.
+    The status is 204, with the event number in a header; a refusal is a partial for the form.
     """
     requester = visitor.of_request(request)
-    fields = forms.fields_of(request.POST)
+    fields = fields_of(request.POST)
     try:
         seq = visitor_actions.act(requester, slug, fields)
     except (SandboxError, policy.Forbidden) as refused:
         return refusal_beside(request, refused)
     answer = HttpResponse(status=204)
-    answer["HX-Trigger"] = json.dumps({ACTED: {"seq": str(seq), "follow": fields.get("action") in FOLLOWED}})
+    answer["HX-Trigger"] = acted_trigger(seq, fields)
     return answer
 
 
-class Shell(TypedDict):
-    """The template values that every page of a sandbox has."""
+class Shell(ShellValues):
+    """The template values that every page of a sandbox has, on the server."""
 
     sandbox: Sandbox | Cluster
-    place_label: str
-    root: str
-    api: str
-    snapshot: Snapshot
-    can: dict[str, bool]
-    role: str
-    tab: str
-    attached: bool
-    begun_lab: Lab | None
-    board_path: str
-    expires_at: datetime | None
 
 
 def shell(request: HttpRequest, visit: policy.Visit, tab: str, *, wake: bool = True) -> Shell:
@@ -148,51 +121,14 @@ def shell(request: HttpRequest, visit: policy.Visit, tab: str, *, wake: bool = T
 
     With `wake`, a visitor who may act wakes a sleeping sandbox.
     """
-    slug = visit.sandbox.slug
+    sandbox = visit.sandbox
     attached_clusters.demand(visit)
     port = engine.port()
     if wake and visit.wakes:
-        _wake(slug)
-    snapshot = engine.answer(port.snapshot(slug))
-    expires_at = visit.sandbox.expires_at
-    row: SandboxRow = hidden_names.shown(
-        {
-            **snapshot["sandbox"],
-            "slug": slug,
-            "name": visit.sandbox.name,
-            "expires_at": expires_at.isoformat() if expires_at else None,
-        }
-    )
-    if (reason := row.get("trouble_why")) is not None:
-        row["trouble"] = hidden_names.shown(refusals.filled(NOTHING_MORE, {"why": reason}))
-    elif visit.is_attached:
-        row["trouble"] = _troubles(row)
-    row["notices"] = [
-        {**notice, "text": refusals.filled(notice["pattern"], notice["values"])} for notice in row.get("notices", ())
-    ]
-    snapshot["sandbox"] = row
-    begun_lab = LABS.get(row.get("lab", ""))
-    return {
-        "sandbox": visit.sandbox,
-        "place_label": hidden_names.shown(visit.sandbox.label),
-        "root": root_of(slug),
-        "api": api_of(slug),
-        "snapshot": snapshot,
-        "can": visit.can,
-        "role": visit.role,
-        "tab": tab,
-        "attached": visit.is_attached,
-        "begun_lab": begun_lab,
-        "board_path": "" if begun_lab is None else f"labs/{begun_lab.slug}/",
-        "expires_at": expires_at,
-    }
-
-
-def _troubles(row: SandboxRow) -> str:
-    """Return the worst errors of a cluster, in the reader's language, at most `MOST_TROUBLES`."""
-    return " ".join(
-        refusals.filled(trouble["pattern"], trouble["values"]) for trouble in row.get("troubles", ())[:MOST_TROUBLES]
-    )
+        _wake(sandbox.slug)
+    snapshot = engine.answer(port.snapshot(sandbox.slug))
+    entry = Entry(sandbox.slug, sandbox.name, sandbox.label, sandbox.expires_at)
+    return {"sandbox": sandbox, **shell_values(snapshot, entry, tab, can=visit.can, role=visit.role)}
 
 
 def _shown(page: BoardPage | Part | None, visit: policy.Visit) -> BoardPage | Part:
@@ -217,6 +153,5 @@ def _wake(slug: str) -> None:
 def refusal_beside(request: HttpRequest, refused: Exception) -> HttpResponse:
     """Return the refusal as a partial that is shown beside the form."""
     status, texts = refusals.describe(refused)
-    if status == 404 and isinstance(refused, ActionRefused):
-        status = 422  # the form names an unknown object; the address is valid, so the sentence is beside the field
-    return render(request, REFUSAL, refusals.beside(status, texts), status=status)
+    status = refusal_texts.status_beside_form(refused, status)
+    return render(request, refusal_texts.PARTIAL, refusal_texts.beside(status, texts), status=status)

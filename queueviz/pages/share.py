@@ -17,7 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from queueviz import engine, refusals
+from queueviz import engine, refusal_texts, refusals
 from queueviz.access import policy, visitor
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import Context
@@ -96,7 +96,7 @@ def share(request: HttpRequest, slug: str) -> HttpResponse:
             context |= _recipe(request, sandbox)
         except ActionRefused as refused:
             status, refusal = refusals.describe(refused)
-            context["refused"] = refusals.beside(status, refusal)
+            context["refused"] = refusal_texts.beside(status, refusal)
     secret = request.get_signed_cookie(MADE, default="", max_age=MADE_S, salt=slug)
     if secret and request.method == "GET":
         context |= _link(request, requester, secret)

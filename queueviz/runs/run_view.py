@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TypedDict
 
-from queueviz import refusals
+from queueviz import refusal_texts
 from queueviz.models import PipelineRun
 from queueviz.runs.tables import Result
 
@@ -62,7 +62,7 @@ def run_row(run: PipelineRun) -> RunRow:
 
 def sentence(run: PipelineRun) -> str:
     """Return the reason why a run failed, in the reader's language.  Spark's own messages are in English."""
-    return refusals.filled(run.why, run.why_values)
+    return refusal_texts.filled(run.why, run.why_values)
 
 
 def result_row(result: Result) -> ResultRow | None:

@@ -12,7 +12,8 @@ from django.utils import timezone
 from queueviz import engine
 from queueviz.access import creation_limits, policy
 from queueviz.access.database_limits import one_at_a_time
-from queueviz.access.visitor import Visitor, digest
+from queueviz.access.digests import digest
+from queueviz.access.visitor import Visitor
 from queueviz.live.hubs import rights_changed
 from queueviz.models import AuditRecord, Grant, Sandbox
 from sandbox.control.access_keys import Keys

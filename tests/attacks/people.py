@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from queueviz.access.visitor import digest
+from queueviz.access.digests import digest
 from queueviz.courses import polling
 from queueviz.models import Course, Grant, PipelineRun, Sandbox
 from queueviz.sandboxes import ownership

@@ -12,8 +12,8 @@ from asgiref.sync import async_to_sync
 from django.test import Client
 from django.utils import timezone
 
+from queueviz.access.digests import digest
 from queueviz.access.rate_limits import Rate
-from queueviz.access.visitor import digest
 from queueviz.courses import joining, presence
 from queueviz.models import Course, Enrolment
 from sandbox.labs.catalogue import LABS

@@ -17,7 +17,7 @@ from django.test import Client
 from django.utils import timezone
 
 from queueviz import engine
-from queueviz.access.visitor import digest
+from queueviz.access.digests import digest
 from queueviz.courses import releases
 from queueviz.models import Course, Grade, Grant, Sandbox, Submission
 from sandbox.control.questions import LabState

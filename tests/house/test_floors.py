@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[2]
 # Modules of the engine that the web floor may import.
 OPEN_TO_WEB = (
     "sandbox.hosting",
+    "sandbox.live",
     "sandbox.control",
     "sandbox.kernel",
     "sandbox.journal.events",
@@ -21,7 +22,9 @@ OPEN_TO_WEB = (
     "sandbox.cluster.templates",
     "sandbox.cluster.actors.feeds",
     "sandbox.cluster.actors.table_feed",
+    "sandbox.queries.changes",
     "sandbox.queries.rows",
+    "sandbox.queries.state_at",
     "sandbox.findings.all_rules",
     "sandbox.findings.reasons",
     "sandbox.labs.catalogue",

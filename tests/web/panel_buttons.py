@@ -7,8 +7,8 @@ from urllib.parse import parse_qsl, urlsplit
 from django.http import QueryDict
 from django.template.loader import render_to_string
 
-from queueviz import forms
-from queueviz.pages.lab_panel import panel
+from queueviz.boards.lab_panel import panel
+from queueviz.form_fields import fields_of
 from sandbox.queries.rows.labs import LabRow
 
 RIGHTS = {"act": True, "time": True, "reset": True}
@@ -75,7 +75,7 @@ def _posted(fields: list[tuple[str, str]]) -> dict[str, object]:
     document = QueryDict(mutable=True)
     for name, value in fields:
         document.appendlist(name, value)
-    return forms.fields_of(document)
+    return fields_of(document)
 
 
 def shown(row: LabRow) -> str:

@@ -11,7 +11,8 @@ from django.test import Client
 from django.utils import timezone
 
 from queueviz.access import policy
-from queueviz.access.visitor import Visitor, bearer, digest
+from queueviz.access.digests import digest
+from queueviz.access.visitor import Visitor, bearer
 from queueviz.models import Grant, Sandbox
 from queueviz.sandboxes import creation, ownership, visitor_actions
 from sandbox.control.actions import ChangeActor, CrashActor, SendMessages

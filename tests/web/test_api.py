@@ -9,7 +9,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.test import AsyncClient, Client
 
-from queueviz.access.visitor import digest
+from queueviz.access.digests import digest
 from queueviz.models import AuditRecord, Grant, Sandbox
 from queueviz.sandboxes import ownership, visitor_actions
 from sandbox.control.actions import CrashActor, SendMessages

@@ -6,7 +6,7 @@ import pytest
 from django.http import QueryDict
 
 from queueviz.access.rate_limits import KEPT_BUCKETS, Rate
-from queueviz.forms import fields_of
+from queueviz.form_fields import fields_of
 from sandbox.control.actions import ExpectedQueue, ResetOffsets, StartConsumer, parse_action
 from sandbox.kernel.errors import ActionRefused
 

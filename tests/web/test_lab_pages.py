@@ -12,10 +12,10 @@ from django.utils.translation import override
 
 from queueviz import engine
 from queueviz.boards.fact_texts import FACTS
+from queueviz.boards.lab_panel_texts import marked
 from queueviz.links import lab_recordings
 from queueviz.models import Sandbox
 from queueviz.pages import labs
-from queueviz.pages.lab_panel_texts import marked
 from queueviz.sandboxes import ownership
 from sandbox.cluster import record as records
 from sandbox.kernel.errors import EngineBusy

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from queueviz.pages.lab_panel import panel
+from queueviz.boards.lab_panel import panel
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.lab import Lab
 from sandbox.simulation.lab_player import LabPlayer

@@ -12,8 +12,9 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.sessions.backends.db import SessionStore
 from django.utils import timezone
 
+from queueviz.access.digests import digest
 from queueviz.access.hidden_names import Mask
-from queueviz.access.visitor import Visitor, digest
+from queueviz.access.visitor import Visitor
 from queueviz.live.rights import still_see
 from queueviz.models import Cluster, Grant, Sandbox
 from queueviz.sandboxes import ownership

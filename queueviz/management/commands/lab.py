@@ -10,7 +10,7 @@ from typing import Any, TypedDict, cast
 from django.core.management import BaseCommand, CommandError
 from django.utils.translation import gettext
 
-from queueviz.refusals import filled
+from queueviz.refusal_texts import filled
 from sandbox.journal.schema import from_row
 from sandbox.journal.segments import rows_since
 from sandbox.kernel.errors import SandboxError

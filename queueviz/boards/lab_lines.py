@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from queueviz.boards.counted import Counted
-from queueviz.pages.lab_panel_texts import marked
+from queueviz.boards.lab_panel_texts import marked
 from queueviz.templatetags.formats import duration, number
 from queueviz.texts import Text
 from sandbox.queries.rows.labs import ActionRow, LineRow

@@ -9,10 +9,10 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from queueviz.boards.lab_lines import LineView, lines
+from queueviz.boards.lab_panel_texts import marked
+from queueviz.boards.predictions import Predictions
 from queueviz.boards.registry import TABS
-from queueviz.courses.grades import Predictions
-from queueviz.pages.lab_lines import LineView, lines
-from queueviz.pages.lab_panel_texts import marked
 from queueviz.texts import Texts
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS

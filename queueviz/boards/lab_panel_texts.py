@@ -6,7 +6,7 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
-from queueviz.refusals import SPOKEN, spoken
+from queueviz.refusal_texts import SPOKEN, spoken
 
 
 def marked(text: str, values: Mapping[str, object]) -> SafeString:

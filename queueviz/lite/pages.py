@@ -1,0 +1,200 @@
+"""Boards, parts, questions and actions of one sandbox in the browser, by the functions that the server's views use."""
+
+import asyncio
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from django.conf import settings
+from django.template import Context as TemplateContext
+from django.template import TemplateDoesNotExist
+from django.utils.translation import get_language
+
+from queueviz import refusal_texts
+from queueviz.boards import BOARDS, lab_board, part_of
+from queueviz.boards.api_bodies import state_body
+from queueviz.boards.board import live_config
+from queueviz.boards.htmx_answers import acted_trigger, answer_template, answer_values
+from queueviz.boards.js_texts import texts
+from queueviz.boards.page import BoardPage, Context, Part, Place
+from queueviz.boards.page_values import page_values
+from queueviz.boards.replay import FOLLOWS, context_at
+from queueviz.boards.shell import Entry, shell_values
+from queueviz.form_fields import fields_of
+from queueviz.lite.addresses import Addresses
+from queueviz.lite.configuration import templates
+from queueviz.lite.request import Answer, Fields, Request, html
+from queueviz.whole_numbers import event_number
+from sandbox.control.actions import parse_action
+from sandbox.control.questions import LabState, parse_question
+from sandbox.control.rights import Actor
+from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.queries.rows.labs import LabRow
+from sandbox.queries.rows.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from sandbox.hosting.port import EnginePort
+
+T = TypeVar("T")
+
+READER = Actor(role="owner", name="owner")
+NOT_LITE = frozenset({"audit", "branch", "connect", "history", "keep", "pipeline", "share", "what-if"})
+
+
+class Entity(NamedTuple):
+    """The sandbox, with the names by which templates read a row of the server's database."""
+
+    slug: str
+    name: str
+    label: str
+
+
+class Pages:
+    """The pages of one sandbox.  `can`: what the reader may do."""
+
+    def __init__(self, port: "EnginePort", addresses: Addresses, name: str, can: Mapping[str, bool]) -> None:
+        self._port = port
+        self._addresses = addresses
+        self._sandbox = Entity(addresses.slug, name, name or addresses.slug)
+        self._can = can
+
+    async def page(self, request: Request, tab: str, **where: str) -> Answer:
+        """Show one board.  `where`: the path's values beside the tab, which a board reads as the query."""
+        board = BOARDS.get(tab)
+        if board is None:
+            raise not_found()
+        values, snapshot = await self._shell(request, tab)
+        query = request.GET.texts() | where
+        if "at" in query and tab != "journal":  # the Journal shows the events around it
+            return html(self._render("queueviz/boards/replay.html", values | await self._past(board, snapshot, query)))
+        return html(self._render(board.template, values | await self._values(board, snapshot, query)))
+
+    async def part(self, request: Request, name: str) -> Answer:
+        """Show a panel, or the table twin of a page."""
+        chosen = part_of(name)
+        if chosen is None:
+            raise not_found()
+        board, template = chosen
+        values, snapshot = await self._shell(request, name)
+        return html(self._render(template, values | await self._values(board, snapshot, request.GET.texts())))
+
+    async def ask(self, request: Request, name: str) -> Answer:
+        """Show the answer to a question."""
+        fields = fields_of(request.GET)
+        answer = await done(self._port.ask(self._addresses.slug, parse_question(name, fields)))
+        try:
+            return html(
+                self._render(answer_template(name), self._of_all(request) | answer_values(name, fields, answer))
+            )
+        except TemplateDoesNotExist:  # a question programs may ask, and no page does
+            raise not_found() from None
+
+    async def actions(self, request: Request) -> Answer:
+        """Execute one action.  The status is 204, with the event number in a header."""
+        fields = fields_of(Fields.of(request.body))
+        return Answer(204, {"HX-Trigger": acted_trigger(await self.act(fields), fields)})
+
+    async def act(self, fields: Mapping[str, object]) -> int:
+        return await done(self._port.act(self._addresses.slug, parse_action(fields), READER))
+
+    async def lab(self, request: Request, lab: str) -> Answer:
+        """Show the Board with the lab's panel, or the panel alone to htmx.  POST answers, takes a hint, starts over."""
+        refused, status = None, 200
+        if request.method == "POST":
+            try:
+                await self.act(lab_board.panel_action(fields_of(Fields.of(request.body)), lab))
+            except SandboxError as error:
+                status, refused = refusal_texts.of_engine(error)
+            else:
+                if not request.htmx:
+                    return Answer(303, {"Location": request.path})
+        row = await self._lab_row(lab)
+        panel = self._panel(request, row) | {"refused": refused, "status": status}
+        if request.htmx:
+            return html(self._render(lab_board.PANEL, panel), status)
+        values, snapshot = await self._shell(request, "board")
+        query = lab_board.board_query(row, request.GET.texts())
+        values |= panel | await self._values(BOARDS["board"], snapshot, query)
+        return html(self._render(lab_board.PAGE, values), status)
+
+    async def lab_progress(self, request: Request, lab: str) -> Answer:
+        """Show the panel of the lab.  There is no other place to which its progress is written."""
+        return html(self._render(lab_board.PANEL, self._panel(request, await self._lab_row(lab))))
+
+    async def refused(self, request: Request, status: int, values: Context) -> Answer:
+        """Show a refusal as a page."""
+        shell, snapshot = await self._shell(request, "")
+        live = live_config(Place(self._addresses.slug, snapshot), {}, {})
+        page = shell | values | {"live": live, "texts": texts()}
+        return html(self._render("queueviz/boards/refused.html", page), status)
+
+    def refused_part(self, request: Request, status: int, values: Context) -> Answer:
+        return html(self._render(refusal_texts.PARTIAL, self._of_all(request) | values), status)
+
+    async def _lab_row(self, lab: str) -> LabRow:
+        answer = await done(self._port.ask(self._addresses.slug, LabState()))
+        return lab_board.in_progress(answer.get("lab"), lab)
+
+    def _panel(self, request: Request, row: LabRow) -> Context:
+        address = f"{self._addresses.root}labs/{row['lab']}/"
+        return self._of_all(request) | lab_board.panel_values(row, address, shows_score=True)
+
+    async def _shell(self, request: Request, tab: str) -> tuple[Context, Snapshot]:
+        snapshot = await done(self._port.snapshot(self._addresses.slug))
+        entry = Entry(*self._sandbox)
+        shell = shell_values(snapshot, entry, tab, can=self._can, role=READER.role)
+        return self._of_all(request) | shell, snapshot
+
+    async def _values(self, board: BoardPage | Part, snapshot: Snapshot, query: Mapping[str, str]) -> Context:
+        subject = Place(self._addresses.slug, snapshot, query)
+        names = board.channels(subject)
+        readings = await done(self._port.read(names)) if names else []
+        return page_values(board, subject, dict(zip(names, readings, strict=True)))
+
+    async def _past(self, board: BoardPage, snapshot: Snapshot, query: dict[str, str]) -> Context:
+        """Return the values of the Board at an event.  Raises ActionRefused (422) for other views."""
+        at = event_number(query["at"], field="at")
+        if board.name != FOLLOWS:
+            raise ActionRefused(
+                422, "In the browser, only the Board and the Journal show the past.", "Open the Board at this event."
+            )
+        state = state_body(
+            await done(self._port.state_at(self._addresses.slug, at)), self._addresses.slug, self._sandbox.name
+        )
+        event: Context = {"replay": True, "at": str(at), "event": state["seq"], "view": board, "incident": None}
+        return event | {"can": dict.fromkeys(self._can, False)} | context_at(snapshot, state, query)
+
+    def _of_all(self, request: Request) -> Context:
+        """Return the values of every template, as the server's context processors do."""
+        return {
+            "lite": True,
+            "request": request,
+            "theme": request.theme,
+            "static": settings.STATIC_URL,
+            "root": self._addresses.root,
+            "can": self._can,
+            "sandbox": self._sandbox,
+            "attached": False,
+            "LANGUAGE_CODE": get_language(),
+        }
+
+    def _render(self, name: str, values: Context) -> str:
+        return templates().get_template(name).render(TemplateContext(values))
+
+
+def not_found() -> ActionRefused:
+    return ActionRefused(404, "No page has this address.", "Check the address, or start from the first page.")
+
+
+def not_in_lite(name: str) -> ActionRefused:
+    """Return the refusal of a page that needs a server."""
+    if name == "connect":
+        return ActionRefused(
+            422, "A sandbox in the browser has no ports for real clients.", "Start a sandbox on the server."
+        )
+    return ActionRefused(422, "A sandbox in the browser does not have this page.", "Start a sandbox on the server.")
+
+
+async def done(future: "Future[T]") -> T:
+    """Return the engine's answer without holding the loop."""
+    return await asyncio.wrap_future(future)

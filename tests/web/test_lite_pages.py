@@ -1,0 +1,124 @@
+"""The pages of Lite and those of the server: of one snapshot they are equal, but for what a server alone has."""
+
+import re
+from difflib import unified_diff
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.test import Client
+
+from queueviz.boards import BOARDS, PARTS
+from queueviz.lite.request import Answer
+from queueviz.lite.site import Site
+from sandbox.control.rights import VERBS
+from sandbox.kernel.errors import ActionRefused
+from tests.web.fake_port import FakePort
+
+FORM = "application/x-www-form-urlencoded"
+NAMED = {
+    "script of Lite": r'<script src="/static/queueviz/js/lite/bridge.js" data-root="/s/[\w-]+/"></script>',
+    "token": r"<body hx-headers=.*",
+    "retention": r"The sandbox is kept until .*",
+    "what if": r'<a href="/s/[\w-]+/what-if/">.*</a>',
+    "theme": r"aria-pressed=.* data-url=.*theme/.*",
+    "language": r'<form class="sheet end" method="post" action=.*language/">',
+    "share": r'<button class="btn hide-s" type="button" id="share">.*',
+    "real clients": r'<a class="(small|btn|btn sm)" href="/s/[\w-]+/connect/">.*</a>',
+    "history and audit": r'<a href="/s/[\w-]+/(history|audit)/.*|</a>|History|Audit',
+}
+TOKEN = re.compile(r'<input type="hidden" name="csrfmiddlewaretoken" value="\w*">')
+WITHOUT_CAN = {"settings"}  # its forms are the server's
+
+
+@pytest.fixture
+def site(port: FakePort, visitor: Client, mine: str) -> Site:
+    visitor.post("/first-steps/dismiss/", {"template": "orders"})  # a suggestion of the server's
+    can = {verb: verb != "grade" for verb in VERBS}  # as an owner on the server
+    return Site(port, mine, root=f"/s/{mine}/", static="/static/", can=can)  # type: ignore[arg-type]
+
+
+def answer(site: Site, method: str, path: str, body: str = "", **how: Any) -> Answer:
+    return async_to_sync(site.answer)(method, path, body, **how)
+
+
+def lines(html: str, slug: str) -> list[str]:
+    """Return the lines of a page, without tokens of forms; the addresses of the API are those of the server."""
+    text = TOKEN.sub("", html.replace(f"/s/{slug}/api", f"/api/sandboxes/{slug}"))
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def differences(one: list[str], other: list[str]) -> list[str]:
+    changed = [line for line in unified_diff(one, other, n=0, lineterm="") if not line.startswith(("---", "+++", "@@"))]
+    return [line for line in changed if not any(re.fullmatch(pattern, line[1:]) for pattern in NAMED.values())]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [board.path for board in BOARDS.values() if board.name not in {"client", "message", "connect", *WITHOUT_CAN}]
+    + [f"part/{name}/" for name in PARTS]
+    + [f"part/{board.name}/" for board in BOARDS.values() if board.twin]
+    + ["rebalance/?group=billing", "part/ask/?form=burst", "clients/A/"],
+)
+def test_a_page_is_the_same_as_the_server_s(visitor: Client, mine: str, site: Site, path: str) -> None:
+    of_server = visitor.get(f"/s/{mine}/{path}").content.decode()
+    assert differences(lines(of_server, mine), lines(answer(site, "GET", path).body, mine)) == []
+
+
+def test_a_refusal_is_the_same_as_the_server_s(visitor: Client, mine: str, site: Site, port: FakePort) -> None:
+    for body in ("action=CrashActor", "action=Nothing", "queues=a&queues.b=c&action=CrashActor"):
+        of_server = visitor.post(
+            f"/s/{mine}/actions/",
+            body,
+            content_type="application/x-www-form-urlencoded",
+            headers={"HX-Request": "true"},
+        )
+        refused = answer(site, "POST", "actions/", body)
+        assert (refused.status, lines(refused.body, mine)) == (
+            of_server.status_code,
+            lines(of_server.content.decode(), mine),
+        )
+
+
+def test_an_action_has_the_header_of_the_server_s(visitor: Client, mine: str, site: Site, port: FakePort) -> None:
+    of_server = visitor.post(f"/s/{mine}/actions/", {"action": "CrashActor", "actor": "A"})
+    done = answer(site, "POST", "actions/", "action=CrashActor&actor=A")
+    assert (done.status, done.headers["HX-Trigger"].replace("2", "1")) == (
+        of_server.status_code,
+        of_server["HX-Trigger"].replace("2", "1"),
+    )
+
+
+def test_lite_offers_nothing_that_needs_a_server(site: Site) -> None:
+    for path in ("", "topology/", "topics/", "settings/"):
+        text = answer(site, "GET", path).body
+        for address in ("connect/", "what-if/", "history/", "audit/", "keep/extend/"):
+            assert address not in text, path
+
+
+def test_an_error_of_our_own_is_a_sentence_and_no_traceback(
+    site: Site, port: FakePort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(port, "read", lambda *channels, **how: 1 / 0)
+    broken = answer(site, "GET", "part/board/")
+    assert broken.status == 503
+    assert "ZeroDivisionError" in broken.body
+    assert "Traceback" not in broken.body
+
+
+def test_a_sandbox_without_a_snapshot_is_refused_without_the_frame(
+    site: Site, port: FakePort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(slug: str) -> None:
+        raise ActionRefused(503, "The sandbox is asleep.", "Wake it.")
+
+    monkeypatch.setattr(port, "snapshot", refuse)
+    refused = answer(site, "GET", "")
+    assert refused.status == 503
+    assert 'class="refusal"' in refused.body
+
+
+def test_too_many_fields_are_refused(site: Site) -> None:
+    many = "&".join(f"f{number}=1" for number in range(10_000))
+    assert answer(site, "POST", "actions/", many).status == 400
+    assert answer(site, "GET", f"?{many}").status == 400
