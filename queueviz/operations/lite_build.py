@@ -75,12 +75,14 @@ def _packs(site: Path, home: Path, pyodide: Path, temporary: Path) -> dict[str, 
     table = prepare_flights(home)
     with table.open("rb") as lines:
         feed.write_bytes(b"".join(islice(lines, FLIGHTS)))
+    imports = temporary / "imports"
+    imports.mkdir()
     engine = modules_of([ENGINE], {"sandbox"})
     return {
         "stdlib.zip": stdlib_sources(temporary / "stdlib"),
         "engine.zip": [Source(path, str(path.relative_to(site))) for path in engine.values()],
         "pages.zip": page_sources(site, besides=set(engine)),
-        "files.zip": [*data_files(site), Source(feed, f"home/feeds/{table.name}")],
+        "files.zip": [*data_files(site, imports), Source(feed, f"home/queueviz/feeds/{table.name}")],
     }
 
 
@@ -122,11 +124,11 @@ def _write(site: Path, pyodide: Path, wheel: Path, packs: dict[str, list[Source]
     )
     if node.returncode:
         raise NotBuilt(f"The archives were not made. {node.stderr.strip()[-600:]}")
-    uses = {"stdlib.zip": "stdlib", "files.zip": "files", wheel.name: "wheel"}
+    uses = {"stdlib.zip": "stdlib", "engine.zip": "path", wheel.name: "wheel"}
     listed = [
         {
             "name": name,
-            "use": uses.get(name, "path"),
+            "use": uses.get(name, "files"),
             "raw_bytes": (draft / name).stat().st_size,
             "size_bytes": _transferred(draft / name),
         }
@@ -151,7 +153,7 @@ def _transferred(path: Path) -> int:
 def _digest(packs: dict[str, list[Source]], others: Iterable[Path]) -> str:
     digest = sha256()
     for name, sources in packs.items():
-        for source in sources:
+        for source in sorted(sources):
             digest.update(f"{name} {source.name}\n".encode() + source.path.read_bytes())
     for path in others:
         digest.update(f"{path.name}\n".encode() + path.read_bytes())

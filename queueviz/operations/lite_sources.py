@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import django
 
+from queueviz.operations.module_graph import IMPORT
 from queueviz.translations import compile_translations
 from sandbox.lite.bundle import modules_of
 
@@ -16,7 +17,7 @@ NOT_NEEDED = """
     _pyio _pyrepl antigravity bdb cProfile cmd code compileall ctypes curses dbm doctest ensurepip filecmp
     fileinput ftplib getpass graphlib idlelib imaplib lib2to3 mailbox modulefinder multiprocessing netrc
     nturl2path optparse pdb pickletools plistlib poplib profile pstats pyclbr pydoc pydoc_data rlcompleter sched
-    shelve site-packages smtplib sqlite3 symtable tabnanny this tkinter tomllib trace turtle unittest venv wave
+    shelve site-packages smtplib sqlite3 symtable tabnanny this tkinter trace turtle unittest venv wave
     webbrowser wsgiref xml xmlrpc zipapp _aix_support _android_support _apple_support _ios_support _osx_support
     _pydecimal
 """
@@ -51,7 +52,8 @@ def page_sources(site: Path, *, besides: Collection[str]) -> list[Source]:
     ours = modules_of([SITE], {"sandbox", "queueviz"})
     sources = [Source(path, path.relative_to(site).as_posix()) for name, path in ours.items() if name not in besides]
     above = Path(django.__file__).parents[1]
-    return sources + [Source(path, path.relative_to(above).as_posix()) for path in _loaded_of_django(site)]
+    sources += [Source(path, path.relative_to(above).as_posix()) for path in _loaded_of_django(site)]
+    return [Source(path, f"app/{name}") for path, name in sources]
 
 
 def _loaded_of_django(site: Path) -> Iterator[Path]:
@@ -61,14 +63,21 @@ def _loaded_of_django(site: Path) -> Iterator[Path]:
     yield from sorted(Path(line) for line in done.stdout.splitlines())
 
 
-def data_files(site: Path) -> Iterator[Source]:
-    """Yield templates and translations; `app/` and `home/` are the worker's folders."""
+def data_files(site: Path, scratch: Path) -> Iterator[Source]:
+    """Yield what the pages read: templates, translations, claims, and which modules a script imports.
+
+    `scratch`: a folder for files that this writes.
+    """
     compile_translations()
-    for path in sorted((site / "templates" / "queueviz").rglob("*.html")):
-        if path.parent.name != "pages":
-            yield Source(path, f"app/{path.relative_to(site).as_posix()}")
-    for path in sorted((site / "queueviz" / "locale").rglob("*.mo")):
+    templates = (path for path in (site / "templates" / "queueviz").rglob("*.html") if path.parent.name != "pages")
+    claims = (site / "queueviz" / "fidelity" / "claims").glob("*.toml")
+    translations = (site / "queueviz" / "locale").rglob("*.mo")
+    for path in (*templates, *claims, *translations, site / "static" / "vendor" / "VENDOR.json"):
         yield Source(path, f"app/{path.relative_to(site).as_posix()}")
+    for path in (site / "static" / "queueviz" / "js").glob("*.js"):
+        imports = scratch / path.name
+        imports.write_text("\n".join(found[0] for found in IMPORT.finditer(path.read_text("utf-8"))))
+        yield Source(imports, f"app/{path.relative_to(site).as_posix()}")
     root = Path(django.__file__).parent
     for locale in DJANGO_LOCALES:
         path = root / "conf" / "locale" / locale / "LC_MESSAGES" / "django.mo"
