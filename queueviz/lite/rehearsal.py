@@ -1,4 +1,4 @@
-"""A rehearsal of Lite in this process: it draws every page of a sandbox and prints the files of Django that this loads.
+"""A rehearsal of Lite in this process: it draws the pages of a sandbox and prints what this loads of packages.
 
     python -m queueviz.lite.rehearsal
 """
@@ -6,6 +6,9 @@
 import asyncio
 import sys
 import tempfile
+from pathlib import Path
+
+import django
 
 from queueviz.boards import BOARDS, PARTS
 from queueviz.lite.site import Site
@@ -34,8 +37,9 @@ async def draw_all(home: str) -> None:
 def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         asyncio.run(draw_all(home))
-    files = (module.__file__ for name, module in sys.modules.items() if name.partition(".")[0] == "django")
-    print("\n".join(sorted(file for file in files if file)))
+    above = Path(django.__file__).parents[1]
+    files = (Path(module.__file__) for module in list(sys.modules.values()) if getattr(module, "__file__", None))
+    print("\n".join(sorted(str(file) for file in files if file.suffix == ".py" and file.is_relative_to(above))))
 
 
 if __name__ == "__main__":

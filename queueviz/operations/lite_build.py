@@ -15,11 +15,9 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from queueviz.operations.lite_sources import Source, data_files, page_sources, stdlib_sources
+from queueviz.operations.lite_sources import Source, data_files, engine_sources, page_sources, stdlib_sources
 from sandbox.cluster.actors.feeds import prepare_flights
-from sandbox.lite.bundle import modules_of
 
-ENGINE = "sandbox.lite.entry"
 PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
 LOCK = "pyodide-lock.json"
 FLIGHTS = 6_000  # of the feed: six hours at its own speed
@@ -77,11 +75,10 @@ def _packs(site: Path, home: Path, pyodide: Path, temporary: Path) -> dict[str, 
         feed.write_bytes(b"".join(islice(lines, FLIGHTS)))
     imports = temporary / "imports"
     imports.mkdir()
-    engine = modules_of([ENGINE], {"sandbox"})
     return {
         "stdlib.zip": stdlib_sources(temporary / "stdlib"),
-        "engine.zip": [Source(path, str(path.relative_to(site))) for path in engine.values()],
-        "pages.zip": page_sources(site, besides=set(engine)),
+        "engine.zip": engine_sources(site),
+        "pages.zip": page_sources(site),
         "files.zip": [*data_files(site, imports), Source(feed, f"home/queueviz/feeds/{table.name}")],
     }
 

@@ -11,10 +11,12 @@ MANIFEST = "lite/manifest.json"
 
 
 class Pack(TypedDict):
-    """One archive, and its size as it is transferred."""
+    """One archive, and its size as it is transferred, and as it is then.  `use`: stdlib, path, files or wheel."""
 
     url: str
+    use: str
     size_bytes: int
+    raw_bytes: int
 
 
 class LiteFiles(TypedDict):
@@ -35,7 +37,7 @@ def lite_files() -> LiteFiles | None:
     files = manifest["files"]
     return {
         "pyodide": folder + files["pyodide"],
-        "packs": [{"url": folder + pack["name"], "size_bytes": pack["size_bytes"]} for pack in files["packs"]],
+        "packs": [{**pack, "url": folder + pack["name"]} for pack in files["packs"]],
         "total_bytes": manifest["total_bytes"],
     }
 

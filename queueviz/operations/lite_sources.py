@@ -2,17 +2,18 @@
 
 import subprocess
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import django
 
+from queueviz.lite.configuration import LIBRARIES
 from queueviz.operations.module_graph import IMPORT
 from queueviz.translations import compile_translations
 from sandbox.lite.bundle import modules_of
 
-SITE = "queueviz.lite.site"
+ROOTS = ("sandbox.lite.entry", "queueviz.lite.site", "queueviz.lite.tags")
 NOT_NEEDED = """
     _pyio _pyrepl antigravity bdb cProfile cmd code compileall ctypes curses dbm doctest ensurepip filecmp
     fileinput ftplib getpass graphlib idlelib imaplib lib2to3 mailbox modulefinder multiprocessing netrc
@@ -47,17 +48,27 @@ def _is_needed(name: str) -> bool:
     return top.removesuffix(".py") not in NOT_NEEDED.split()
 
 
-def page_sources(site: Path, *, besides: Collection[str]) -> list[Source]:
-    """Return the modules that draw pages, ours and Django's, without those of the engine in `besides`."""
-    ours = modules_of([SITE], {"sandbox", "queueviz"})
-    sources = [Source(path, path.relative_to(site).as_posix()) for name, path in ours.items() if name not in besides]
+def engine_sources(site: Path) -> list[Source]:
+    """Return the modules of `sandbox` that the worker and its pages need."""
+    return [Source(path, name) for path, name in _own(site) if name.startswith("sandbox/")]
+
+
+def page_sources(site: Path) -> list[Source]:
+    """Return the modules that draw pages, ours and those of packages."""
+    sources = [source for source in _own(site) if not source.name.startswith("sandbox/")]
     above = Path(django.__file__).parents[1]
-    sources += [Source(path, path.relative_to(above).as_posix()) for path in _loaded_of_django(site)]
+    sources += [Source(path, path.relative_to(above).as_posix()) for path in _loaded_of_packages(site)]
     return [Source(path, f"app/{name}") for path, name in sources]
 
 
-def _loaded_of_django(site: Path) -> Iterator[Path]:
-    """Yield the modules of Django that a process of Lite loads until it has drawn its pages."""
+def _own(site: Path) -> list[Source]:
+    libraries = [name for name in LIBRARIES.values() if name.startswith("queueviz.")]
+    modules = modules_of([*ROOTS, *libraries], {"sandbox", "queueviz"})
+    return [Source(path, path.relative_to(site).as_posix()) for path in modules.values()]
+
+
+def _loaded_of_packages(site: Path) -> Iterator[Path]:
+    """Yield the modules of Django and its packages that a process of Lite loads until it has drawn its pages."""
     command = [sys.executable, "-m", "queueviz.lite.rehearsal"]
     done = subprocess.run(command, cwd=site, capture_output=True, text=True, check=True)
     yield from sorted(Path(line) for line in done.stdout.splitlines())

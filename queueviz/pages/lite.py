@@ -32,7 +32,7 @@ def lite(request: HttpRequest, template: str) -> HttpResponse:
     """Show the page that runs a sandbox of this template, or the list of templates if there is none of that name."""
     if template not in TEMPLATES:
         return render(request, UNKNOWN, {"template": template, "templates": list(TEMPLATES)}, status=404)
-    return render(request, PAGE, {"template": template, "lite": _config(template), "texts": {"texts": TEXTS}})
+    return render(request, PAGE, {"template": template, "started": _config(template), "texts": {"texts": TEXTS}})
 
 
 def _config(template: str) -> dict[str, object] | None:

@@ -1,6 +1,6 @@
 /* Worker of Lite: Python (Pyodide) with the engine and the pages. Loads the files, creates the sandbox, then answers the
    page: `request` by the site, `open`, `hear` and `close` by the engine's sockets. */
-const APP = "/app", HOME = "/home/queueviz", OWN = /\/(?:python_)?stdlib\.zip$/; // the last is Python's own, not ours
+const APP = "/app", HOME = "/home/queueviz";
 const NO_MEMORY = /out of memory|memoryerror|could not allocate|allocation failed/i;
 
 let py, lite, site, order, ready;
@@ -15,13 +15,13 @@ function came(bytes) {
 }
 
 /** A pack's bytes; it counts as it comes, no more than its size. */
-async function fetched({ url, size_bytes }) {
+async function fetched({ url, size_bytes, raw_bytes }) {
   const file = await fetch(url);
   if (!file.ok || !file.body) throw new TypeError(`${url}: ${file.status}`);
   let left = size_bytes;
   const counted = file.body.pipeThrough(new TransformStream({
     transform(chunk, out) {
-      const more = Math.min(left, chunk.byteLength);
+      const more = Math.min(left, (chunk.byteLength * size_bytes) / raw_bytes);
       left -= more;
       came(more);
       out.enqueue(chunk);
@@ -45,16 +45,19 @@ function countOwn(folder, packs) {
   }).observe({ type: "resource", buffered: true });
 }
 
-function unpack(url, bytes) {
-  const name = url.split("/").at(-1).replace(/\.gz$/, ""), kind = /\.(zip|whl|tar)$/.exec(name)?.[1];
-  if (kind) py.unpackArchive(bytes, kind === "whl" ? "wheel" : kind, kind === "whl" ? {} : { extractDir: APP });
-  else py.FS.writeFile(`${APP}/${name}`, bytes);
+/** Python imports from an archive of modules as it is; pages and wheels need files. */
+function unpack({ url, use }, bytes) {
+  if (use === "path") {
+    const path = `${APP}/${url.split("/").at(-1)}`;
+    py.FS.writeFile(path, bytes);
+    py.runPython(`import sys; sys.path.insert(0, ${JSON.stringify(path)})`);
+  } else py.unpackArchive(bytes, use === "wheel" ? "wheel" : "zip", use === "wheel" ? {} : { extractDir: "/" });
 }
 
 async function begin(message) {
   order = message;
   const { pyodide, packs } = order.files, url = new URL(pyodide, location.href).href, folder = new URL("./", url).href;
-  const ours = packs.filter((pack) => !OWN.test(pack.url)), own = packs.find((pack) => OWN.test(pack.url));
+  const ours = packs.filter(({ use }) => use !== "stdlib"), own = packs.find(({ use }) => use === "stdlib");
   countOwn(folder, ours);
   const loading = Promise.all(ours.map(fetched));
   loading.catch(() => {}); // awaited below
@@ -64,7 +67,7 @@ async function begin(message) {
   postMessage({ k: "progress", phase: "starting", loaded_bytes: order.files.total_bytes, total_bytes: order.files.total_bytes });
   py.FS.mkdirTree(APP);
   py.FS.mkdirTree(HOME);
-  ours.forEach((pack, i) => unpack(pack.url, all[i]));
+  ours.forEach((pack, i) => unpack(pack, all[i]));
   py.runPython(`import sys; sys.path.insert(0, "${APP}")`);
   const begun = await py.runPythonAsync(`
 from sandbox.lite.entry import Lite
@@ -85,11 +88,11 @@ function theSite() {
 from queueviz.lite.site import Site
 
 def make(lite, slug, root, static):
-    site = Site(lite.port, slug, root=root, static=static, can=None)
+    site = Site(lite.port, slug, root=root, static=static)
 
     async def answer(method, path, body, language, theme):
-        one = await site.answer(method, path, body, language, theme)
-        return one.status, one.headers, one.body_text
+        one = await site.answer(method, path, body or "", language=language, theme=theme)
+        return one.status, one.headers, one.body
 
     return answer
 
