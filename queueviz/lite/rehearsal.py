@@ -22,7 +22,7 @@ FORMS = ("crash", "consumer", "fault", "topic")
 async def draw_all(home: str) -> None:
     """Create a sandbox and draw its pages, panels and dialogs; execute an action and a refused one."""
     lite = Lite(home, lambda number, text: None, lambda number, code: None)
-    await lite.begin(SLUG, TEMPLATE, "rehearsal")
+    await lite.begin(SLUG, "template", TEMPLATE)
     site = Site(lite.port, SLUG, root="/", static="/static/")
     paths = [board.path for board in BOARDS.values()] + [f"part/{name}/" for name in (*PARTS, *BOARDS)]
     paths += [f"part/ask/?form={form}" for form in FORMS] + ["nothing/", "api", "api/journal?most=5", "labs/1/"]

@@ -1,21 +1,36 @@
 """Entry of the engine in a browser's worker: one host, one hub, and a viewer for each socket that a page opens."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Literal, TypeVar
 
 from sandbox.cluster.config import HostConfig
-from sandbox.control.limits import SocketLimits
+from sandbox.control.actions import StartLab
+from sandbox.control.branch_orders import RunOrder
+from sandbox.control.limits import HostLimits, SocketLimits
+from sandbox.control.recipe_text import unpack
+from sandbox.control.rights import Actor
 from sandbox.hosting.host import Host
+from sandbox.hosting.incident_notes import order_of
 from sandbox.hosting.port import EnginePort
 from sandbox.kernel import json_bytes
+from sandbox.kernel.errors import ActionRefused
+from sandbox.labs.catalogue import LABS
+from sandbox.labs.incidents import INCIDENTS
 from sandbox.lite.environment import LiteEnvironment
 from sandbox.live import frames
 from sandbox.live.hub import Hub
 from sandbox.live.viewer import Viewer
 from sandbox.live.visible_parts import Sight
 
+T = TypeVar("T")
+
 ADDRESS = "worker"  # of all viewers
+OWNER = Actor(role="owner", name="reader")
+LOOK_S = 0.2  # between two looks at a run that is executed again
+
+Kind = Literal["template", "lab", "incident", "recipe"]
 
 
 class Lite:
@@ -29,7 +44,8 @@ class Lite:
         config: HostConfig | None = None,
     ) -> None:
         loop = asyncio.get_running_loop()
-        self._host = Host(Path(home), config or HostConfig(), LiteEnvironment(loop))
+        self._config = config or HostConfig()
+        self._host = Host(Path(home), self._config, LiteEnvironment(loop))
         self.port = EnginePort(loop, self._host)
         self._host.start()
         self._hub = Hub(self.port)
@@ -37,9 +53,38 @@ class Lite:
         self._closed = closed
         self._viewers: dict[int, Viewer] = {}
 
-    async def begin(self, slug: str, template: str, seed: str | None = None) -> None:
-        """Create the sandbox of this worker and open it."""
-        await asyncio.wrap_future(self.port.create(slug, template, seed=seed))
+    async def begin(
+        self, slug: str, kind: Kind, name: str, seed: str | None = None, progress: Callable[[float], None] | None = None
+    ) -> None:
+        """Create the sandbox of this worker and open it.
+
+        `name`: of a template, a lab or an incident, or the text of a recipe.  `progress` gets the share of an incident
+        or recipe that is executed, 0 to 1.  Raises ActionRefused: 404 if there is none of that name, else as
+        `EnginePort.create` and `EnginePort.branch`.
+        """
+        if kind == "template":
+            await asyncio.wrap_future(self.port.create(slug, name, seed=seed))
+        elif kind == "lab":
+            await self._begin_lab(slug, name, seed)
+        elif kind == "incident":
+            await self._execute(slug, order_of(_known(INCIDENTS, name), self._config), progress)
+        else:
+            await self._execute(slug, unpack(name, HostLimits()), progress)
+
+    async def _begin_lab(self, slug: str, name: str, seed: str | None) -> None:
+        lab = _known(LABS, name)
+        made = self.port.create(slug, lab.template, preset=lab.preset, seed=seed, changes=dict(lab.changes) or None)
+        await asyncio.wrap_future(made)
+        await asyncio.wrap_future(self.port.act(slug, StartLab(lab=name), OWNER))
+
+    async def _execute(self, slug: str, order: RunOrder, progress: Callable[[float], None] | None) -> None:
+        """Execute a run until the sandbox goes on by itself."""
+        await asyncio.wrap_future(self.port.branch(slug, order))
+        while (row := self._host.status()["sandboxes"][slug])["state"] == "branching":
+            if progress is not None:
+                progress(row["progress"] or 0.0)
+            await asyncio.sleep(LOOK_S)
+        await asyncio.wrap_future(self.port.wake(slug))
 
     def open(self, number: int) -> None:
         """Open the socket `number` of the protocol `queueviz.live.1`."""
@@ -84,3 +129,9 @@ class Lite:
     async def end(self) -> None:
         """Close the sandbox, so that its files are complete."""
         await self._host.close()
+
+
+def _known(catalogue: Mapping[str, T], name: str) -> T:
+    if name not in catalogue:
+        raise ActionRefused(404, "There is no {name}.", "Choose one of the list.", name=name)
+    return catalogue[name]
