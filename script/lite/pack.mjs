@@ -1,7 +1,9 @@
 /* Makes the archives of Lite: compiles Python sources with the very interpreter that runs them in browsers.
-   Standard input: {"packs": {name: {"python": [[path, name in the archive], …], "data": [[path, name], …]}}, "out": folder, "keep": [names of stdlib]}.
+   Standard input: {"packs": {name: {"python": [[path, name in the archive], …], "data": [[path, name], …]}}, "out": folder, "compress": [names],
+   "quality": of Brotli, "cache": folder}.
    Each archive is stored, not deflated: the whole compresses better, as .br and .gz beside it. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { loadPyodide } from "pyodide";
@@ -48,7 +50,15 @@ for (const [name, { python: sources = [], data = [] }] of Object.entries(order.p
 }
 for (const name of order.compress) {
   const bytes = readFileSync(join(order.out, name));
-  writeFileSync(join(order.out, `${name}.gz`), gzipSync(bytes, { level: 9 }));
   const params = { [constants.BROTLI_PARAM_QUALITY]: order.quality, [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
-  writeFileSync(join(order.out, `${name}.br`), brotliCompressSync(bytes, { params }));
+  const digest = createHash("sha256").update(bytes).digest("hex");
+  cached(`${digest}.gz`, `${name}.gz`, () => gzipSync(bytes, { level: 9 }));
+  cached(`${digest}.${order.quality}.br`, `${name}.br`, () => brotliCompressSync(bytes, { params }));
+}
+
+/* Python itself seldom changes, and takes a minute to compress. */
+function cached(known, name, compress) {
+  const path = join(order.cache, known);
+  if (!existsSync(path)) writeFileSync(path, compress());
+  copyFileSync(path, join(order.out, name));
 }
