@@ -96,3 +96,21 @@ def test_an_unknown_page_and_one_that_needs_a_server_say_so_in_the_frame_of_the_
     assert "A sandbox in the browser has no ports for real clients." in server[2]
     assert 'href="/lite/orders/"' in server[2]
     assert set(json.loads(question[2])) >= {"error", "hint"}
+
+
+def test_questions_messages_and_the_past_are_answered(child: Any) -> None:
+    assert [(path, status, body) for path, status, body in child["asked"] if status != 200] == []
+
+
+def test_a_lab_is_done_beside_the_board(child: Any) -> None:
+    begun, page, panel, progress, hint, other, board, unknown = child["learned"]
+    assert begun[0] == 204
+    assert [page[0], panel[0], progress[0], hint[0]] == [200] * 4
+    assert 'hx-post="/lite/lab/labs/pinned-offset/progress/"' in page[1]
+    assert "<html" not in panel[1]
+    assert 'id="lab-title"' in panel[1]
+    assert 'class="hints"' in hint[1]
+    assert other[0] == 422
+    assert "Labs do not accept this action." in other[1]
+    assert 'href="/lite/lab/labs/pinned-offset/"' in board[1], "the way back"
+    assert unknown[0] == 404
