@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 READER = Actor(role="owner", name="owner")
+REFUSED = "queueviz/boards/refused.html"
+REPLAY = "queueviz/boards/replay.html"
 NOT_LITE = frozenset({"audit", "branch", "connect", "history", "keep", "pipeline", "share", "what-if"})
 
 
@@ -66,7 +68,7 @@ class Pages:
         values, snapshot = await self._shell(request, tab)
         query = request.GET.texts() | where
         if "at" in query and tab != "journal":  # the Journal shows the events around it
-            return html(self._render("queueviz/boards/replay.html", values | await self._past(board, snapshot, query)))
+            return html(self._render(REPLAY, values | await self._past(board, snapshot, query)))
         return html(self._render(board.template, values | await self._values(board, snapshot, query)))
 
     async def part(self, request: Request, name: str) -> Answer:
@@ -126,7 +128,7 @@ class Pages:
         shell, snapshot = await self._shell(request, "")
         live = live_config(Place(self._addresses.slug, snapshot), {}, {})
         page = shell | values | {"live": live, "texts": texts()}
-        return html(self._render("queueviz/boards/refused.html", page), status)
+        return html(self._render(REFUSED, page), status)
 
     def refused_part(self, request: Request, status: int, values: Context) -> Answer:
         return html(self._render(refusal_texts.PARTIAL, self._of_all(request) | values), status)

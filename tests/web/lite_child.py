@@ -1,6 +1,6 @@
 """A process like a browser's worker: it renders all of a sandbox's pages without Django's settings module.
 
-python -m tests.web.lite_child HOME FIRST_PORT  →  JSON: answers, modules, templates
+python -m tests.web.lite_child HOME FIRST_PORT  →  JSON: answers, modules
 """
 
 import asyncio
@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from queueviz.lite.configuration import templates
+from django.conf import settings
+
+from queueviz.boards import BOARDS, PARTS
 from queueviz.lite.site import Site
 from sandbox.cluster.config import HostConfig
 from sandbox.hosting.engine import Engine
@@ -27,9 +29,7 @@ API = ("api", "api/journal?most=5", "api/events?most=5", "api/stretches", "api/a
 
 def paths(snapshot: dict[str, Any]) -> list[str]:
     """Return the paths of all boards, panels and dialogs of a sandbox."""
-    from queueviz.boards import BOARDS, PARTS
-
-    asks = Path(__file__).parents[2] / "templates" / "queueviz" / "asks"
+    asks = settings.SITE / "templates" / "queueviz" / "asks"
     boards = [board.path for board in BOARDS.values() if board.name not in ("client", "message", "connect")]
     twins = [f"part/{board.name}/" for board in BOARDS.values() if board.twin]
     dialogs = [f"part/ask/?form={path.stem}" for path in sorted(asks.glob("*.html"))]
@@ -141,8 +141,6 @@ def main(home: str, first_port: str) -> None:
         learned = asyncio.run(learn(Site(engine.port, "lab", root="/lite/lab/", static="/static/"), LAB.slug))
     finally:
         engine.stop()
-    loader = templates().template_loaders[0]
-    drawn = sorted(name for name in loader.get_template_cache if isinstance(name, str))  # type: ignore[attr-defined]
     print(
         json.dumps(
             {
@@ -151,7 +149,6 @@ def main(home: str, first_port: str) -> None:
                 "asked": asked,
                 "learned": learned,
                 "modules": sorted(sys.modules),
-                "templates": drawn,
             }
         )
     )

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -31,15 +32,13 @@ ABSENT = (
 )
 
 
-@pytest.fixture(scope="module")
-def child(tmp_path_factory: pytest.TempPathFactory, flights_table: Path) -> Any:
-    home = tmp_path_factory.mktemp("lite")
-    (home / flights_table.name).symlink_to(flights_table)
+def run(*arguments: object, folder: Path) -> str:
+    """Return what a Python process without a settings module prints: `django` and `queueviz` are those of `folder`."""
     environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
     result = subprocess.run(
-        [sys.executable, "-m", "tests.web.lite_child", str(home), str(ports.OF_ENGINES)],
-        cwd=ROOT,
-        env=environment,
+        [sys.executable, "-m", *map(str, arguments)],
+        cwd=folder,
+        env=environment | {"PYTHONPATH": str(folder)},
         capture_output=True,
         text=True,
         check=False,
@@ -47,7 +46,30 @@ def child(tmp_path_factory: pytest.TempPathFactory, flights_table: Path) -> Any:
     )
     assert result.returncode == 0, result.stderr
     assert "Traceback" not in result.stderr
-    return json.loads(result.stdout)
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the listed contents and nothing else of Django and of the site."""
+    folder = tmp_path_factory.mktemp("archive")
+    contents = json.loads(run("queueviz.lite.contents", folder=ROOT))
+    for name, source in contents["files"].items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, folder / name)
+    for name, text in contents["written"].items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    for engine in ("sandbox", "tests"):
+        (folder / engine).symlink_to(ROOT / engine)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def child(tmp_path_factory: pytest.TempPathFactory, flights_table: Path, archive: Path) -> Any:
+    home = tmp_path_factory.mktemp("lite")
+    (home / flights_table.name).symlink_to(flights_table)
+    return json.loads(run("tests.web.lite_child", home, ports.OF_ENGINES, folder=archive))
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
