@@ -9,8 +9,7 @@ from queueviz.slugs import BEHIND
 OF_SITE = {
     "home": "",
     "labs": "labs/",
-    "lab-start": "labs/{}/",
-    "lab-example": "labs/{}/example/",
+    "lab-start": "lite/lab/{}/",
     "incidents": "incidents/",
     "fidelity": "fidelity/",
 }

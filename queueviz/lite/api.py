@@ -57,6 +57,8 @@ class Api:
             case "GET", ("changes",):
                 first, last = _number(request.GET, "from") or 0, _number(request.GET, "to")
                 return json(changes_body(await done(self._port.changes(self._slug, first, last))))
+            case "GET", ("recording",):
+                raise ActionRefused(422, "Exact values of the past need a server.")
         raise ActionRefused(404, "No page has this address.", "See /api/docs.")
 
     async def _snapshot(self) -> Answer:

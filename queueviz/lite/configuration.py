@@ -43,6 +43,7 @@ def configure(static: str) -> None:
     settings.configure(
         SITE=INSTALLED if INSTALLED.is_dir() else PACKAGE.parent,
         STATIC_URL=static,
+        LANGUAGE_CODE="en",
         LANGUAGES=LANGUAGES,
         LOCALE_PATHS=[PACKAGE / "locale"],
         USE_I18N=True,

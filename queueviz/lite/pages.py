@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from django.conf import settings
 from django.template import Context as TemplateContext
@@ -27,7 +27,7 @@ from queueviz.lite.request import Answer, Fields, Request, html
 from queueviz.whole_numbers import event_number
 from sandbox.control.actions import parse_action
 from sandbox.control.questions import LabState, parse_question
-from sandbox.control.rights import Actor
+from sandbox.control.rights import Actor, allows
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.queries.rows.labs import LabRow
 from sandbox.queries.rows.snapshot import Snapshot
@@ -38,15 +38,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 READER = Actor(role="owner", name="owner")
+REFUSED = "queueviz/boards/refused.html"
+REPLAY = "queueviz/boards/replay.html"
 NOT_LITE = frozenset({"audit", "branch", "connect", "history", "keep", "pipeline", "share", "what-if"})
-
-
-class Entity(NamedTuple):
-    """The sandbox, with the names by which templates read a row of the server's database."""
-
-    slug: str
-    name: str
-    label: str
 
 
 class Pages:
@@ -55,7 +49,7 @@ class Pages:
     def __init__(self, port: "EnginePort", addresses: Addresses, name: str, can: Mapping[str, bool]) -> None:
         self._port = port
         self._addresses = addresses
-        self._sandbox = Entity(addresses.slug, name, name or addresses.slug)
+        self._entry = Entry(addresses.slug, name, name or addresses.slug)
         self._can = can
 
     async def page(self, request: Request, tab: str, **where: str) -> Answer:
@@ -66,7 +60,7 @@ class Pages:
         values, snapshot = await self._shell(request, tab)
         query = request.GET.texts() | where
         if "at" in query and tab != "journal":  # the Journal shows the events around it
-            return html(self._render("queueviz/boards/replay.html", values | await self._past(board, snapshot, query)))
+            return html(self._render(REPLAY, values | await self._past(board, snapshot, query)))
         return html(self._render(board.template, values | await self._values(board, snapshot, query)))
 
     async def part(self, request: Request, name: str) -> Answer:
@@ -95,7 +89,12 @@ class Pages:
         return Answer(204, {"HX-Trigger": acted_trigger(await self.act(fields), fields)})
 
     async def act(self, fields: Mapping[str, object]) -> int:
-        return await done(self._port.act(self._addresses.slug, parse_action(fields), READER))
+        action = parse_action(fields)
+        if not self._can[action.verb] or not allows(READER.role, action):
+            raise ActionRefused(
+                403, "You do not have permission for this request.", "Ask the owner, or start your own sandbox."
+            )
+        return await done(self._port.act(self._addresses.slug, action, READER))
 
     async def lab(self, request: Request, lab: str) -> Answer:
         """Show the Board with the lab's panel, or the panel alone to htmx.  POST answers, takes a hint, starts over."""
@@ -126,7 +125,7 @@ class Pages:
         shell, snapshot = await self._shell(request, "")
         live = live_config(Place(self._addresses.slug, snapshot), {}, {})
         page = shell | values | {"live": live, "texts": texts()}
-        return html(self._render("queueviz/boards/refused.html", page), status)
+        return html(self._render(REFUSED, page), status)
 
     def refused_part(self, request: Request, status: int, values: Context) -> Answer:
         return html(self._render(refusal_texts.PARTIAL, self._of_all(request) | values), status)
@@ -141,8 +140,7 @@ class Pages:
 
     async def _shell(self, request: Request, tab: str) -> tuple[Context, Snapshot]:
         snapshot = await done(self._port.snapshot(self._addresses.slug))
-        entry = Entry(*self._sandbox)
-        shell = shell_values(snapshot, entry, tab, can=self._can, role=READER.role)
+        shell = shell_values(snapshot, self._entry, tab, can=self._can, role=READER.role)
         return self._of_all(request) | shell, snapshot
 
     async def _values(self, board: BoardPage | Part, snapshot: Snapshot, query: Mapping[str, str]) -> Context:
@@ -159,7 +157,7 @@ class Pages:
                 422, "In the browser, only the Board and the Journal show the past.", "Open the Board at this event."
             )
         state = state_body(
-            await done(self._port.state_at(self._addresses.slug, at)), self._addresses.slug, self._sandbox.name
+            await done(self._port.state_at(self._addresses.slug, at)), self._addresses.slug, self._entry.name
         )
         event: Context = {"replay": True, "at": str(at), "event": state["seq"], "view": board, "incident": None}
         return event | {"can": dict.fromkeys(self._can, False)} | context_at(snapshot, state, query)
@@ -173,7 +171,7 @@ class Pages:
             "static": settings.STATIC_URL,
             "root": self._addresses.root,
             "can": self._can,
-            "sandbox": self._sandbox,
+            "sandbox": self._entry,
             "attached": False,
             "LANGUAGE_CODE": get_language(),
         }

@@ -122,3 +122,15 @@ def test_too_many_fields_are_refused(site: Site) -> None:
     many = "&".join(f"f{number}=1" for number in range(10_000))
     assert answer(site, "POST", "actions/", many).status == 400
     assert answer(site, "GET", f"?{many}").status == 400
+
+
+def test_an_action_beyond_the_reader_s_rights_is_refused(port: FakePort, mine: str) -> None:
+    watching = Site(port, mine, root="/w/", static="/static/", can=dict.fromkeys(VERBS, False))  # type: ignore[arg-type]
+    assert answer(watching, "POST", "actions/", "action=CrashActor&actor=A").status == 403
+    assert port.acted == []
+
+
+def test_exact_values_of_the_past_are_refused_in_a_sentence(site: Site) -> None:
+    refused = answer(site, "GET", "api/recording?from=1&to=2")
+    assert refused.status == 422
+    assert "Exact values of the past need a server." in refused.body

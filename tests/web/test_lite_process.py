@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -31,15 +32,13 @@ ABSENT = (
 )
 
 
-@pytest.fixture(scope="module")
-def child(tmp_path_factory: pytest.TempPathFactory, flights_table: Path) -> Any:
-    home = tmp_path_factory.mktemp("lite")
-    (home / flights_table.name).symlink_to(flights_table)
+def run(*arguments: object, folder: Path) -> str:
+    """Return what a Python process without a settings module prints: `django` and `queueviz` are those of `folder`."""
     environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
     result = subprocess.run(
-        [sys.executable, "-m", "tests.web.lite_child", str(home), str(ports.OF_ENGINES)],
-        cwd=ROOT,
-        env=environment,
+        [sys.executable, "-m", *map(str, arguments)],
+        cwd=folder,
+        env=environment | {"PYTHONPATH": str(folder)},
         capture_output=True,
         text=True,
         check=False,
@@ -47,7 +46,30 @@ def child(tmp_path_factory: pytest.TempPathFactory, flights_table: Path) -> Any:
     )
     assert result.returncode == 0, result.stderr
     assert "Traceback" not in result.stderr
-    return json.loads(result.stdout)
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the listed contents and nothing else of Django and of the site."""
+    folder = tmp_path_factory.mktemp("archive")
+    contents = json.loads(run("queueviz.lite.contents", folder=ROOT))
+    for name, source in contents["files"].items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, folder / name)
+    for name, text in contents["written"].items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    for engine in ("sandbox", "tests"):
+        (folder / engine).symlink_to(ROOT / engine)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def child(tmp_path_factory: pytest.TempPathFactory, flights_table: Path, archive: Path) -> Any:
+    home = tmp_path_factory.mktemp("lite")
+    (home / flights_table.name).symlink_to(flights_table)
+    return json.loads(run("tests.web.lite_child", home, ports.OF_ENGINES, folder=archive))
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
@@ -96,3 +118,21 @@ def test_an_unknown_page_and_one_that_needs_a_server_say_so_in_the_frame_of_the_
     assert "A sandbox in the browser has no ports for real clients." in server[2]
     assert 'href="/lite/orders/"' in server[2]
     assert set(json.loads(question[2])) >= {"error", "hint"}
+
+
+def test_questions_messages_and_the_past_are_answered(child: Any) -> None:
+    assert [(path, status, body) for path, status, body in child["asked"] if status != 200] == []
+
+
+def test_a_lab_is_done_beside_the_board(child: Any) -> None:
+    begun, page, panel, progress, hint, other, board, unknown = child["learned"]
+    assert begun[0] == 204
+    assert [page[0], panel[0], progress[0], hint[0]] == [200] * 4
+    assert 'hx-post="/lite/lab/labs/pinned-offset/progress/"' in page[1]
+    assert "<html" not in panel[1]
+    assert 'id="lab-title"' in panel[1]
+    assert 'class="hints"' in hint[1]
+    assert other[0] == 422
+    assert "Labs do not accept this action." in other[1]
+    assert 'href="/lite/lab/labs/pinned-offset/"' in board[1], "the way back"
+    assert unknown[0] == 404
