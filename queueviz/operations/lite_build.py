@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from queueviz.operations.lite_sources import Source, data_files, engine_sources, page_sources, stdlib_sources
+from queueviz.operations.lite_sources import Source, engine_sources, page_sources, stdlib_sources
 from sandbox.cluster.actors.feeds import prepare_flights
 
 PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
@@ -69,17 +69,16 @@ def _packs(site: Path, home: Path, pyodide: Path, temporary: Path) -> dict[str, 
     """Return the contents of each archive, by its name."""
     with zipfile.ZipFile(pyodide / "python_stdlib.zip") as archive:
         archive.extractall(temporary / "stdlib")
-    feed = temporary / "flights.csv"
+    feed = temporary / "flights"
     table = prepare_flights(home)
     with table.open("rb") as lines:
         feed.write_bytes(b"".join(islice(lines, FLIGHTS)))
-    imports = temporary / "imports"
-    imports.mkdir()
+    scratch = temporary / "written"
+    scratch.mkdir()
     return {
         "stdlib.zip": stdlib_sources(temporary / "stdlib"),
         "engine.zip": engine_sources(site),
-        "pages.zip": page_sources(site),
-        "files.zip": [*data_files(site, imports), Source(feed, f"home/queueviz/feeds/{table.name}")],
+        "pages.zip": [*page_sources(site, scratch), Source(feed, f"home/queueviz/feeds/{table.name}")],
     }
 
 
@@ -107,10 +106,11 @@ def _write(site: Path, pyodide: Path, wheel: Path, packs: dict[str, list[Source]
     order = {
         "out": str(draft),
         "quality": QUICK if quick else BEST,
+        "cache": str(wheel.parent),
         "packs": {
             name: {
-                "python": [(str(source.path), source.name) for source in sources if source.path.suffix == ".py"],
-                "data": [(str(source.path), source.name) for source in sources if source.path.suffix != ".py"],
+                "python": [(str(source.path), source.name) for source in sources if source.name.endswith(".py")],
+                "data": [(str(source.path), source.name) for source in sources if not source.name.endswith(".py")],
             }
             for name, sources in packs.items()
         },
