@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
 from queueviz.operations.lite_files import lite_files
+from queueviz.pages.context import THEME_COOKIE
 from queueviz.slugs import new_slug
 from sandbox.cluster.templates import TEMPLATES
 
@@ -32,7 +33,7 @@ def lite(request: HttpRequest, template: str) -> HttpResponse:
     """Show the page that runs a sandbox of this template, or the list of templates if there is none of that name."""
     if template not in TEMPLATES:
         return render(request, UNKNOWN, {"template": template, "templates": list(TEMPLATES)}, status=404)
-    return render(request, PAGE, {"template": template, "lite": _config(template), "texts": {"texts": TEXTS}})
+    return render(request, PAGE, {"template": template, "config": _config(template), "texts": {"texts": TEXTS}})
 
 
 def _config(template: str) -> dict[str, object] | None:
@@ -46,5 +47,7 @@ def _config(template: str) -> dict[str, object] | None:
         "template": template,
         "slug": new_slug(),
         "root": reverse("lite", args=[template]),
+        "home": reverse("home"),
         "static": settings.STATIC_URL,
+        "cookies": {"theme": THEME_COOKIE, "language": settings.LANGUAGE_COOKIE_NAME},
     }

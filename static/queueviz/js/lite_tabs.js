@@ -93,8 +93,9 @@ export class LiteTabs {
     this.#newest = frame;
     frame.className = "next";
     this.box.append(frame);
-    const inside = /** @type {Window} */ (frame.contentWindow), loaded = new Promise((done) => inside.addEventListener("load", done, { once: true }));
-    inside.document.open();
+    const inside = /** @type {Window} */ (frame.contentWindow);
+    inside.document.open(); // forgets listeners
+    const loaded = new Promise((done) => inside.addEventListener("load", done, { once: true }));
     inside.history.replaceState(null, "", url.href);
     inside.document.write(html);
     inside.document.close();

@@ -56,7 +56,9 @@ async function begin(message) {
   const { pyodide, packs } = order.files, url = new URL(pyodide, location.href).href, folder = new URL("./", url).href;
   const ours = packs.filter((pack) => !OWN.test(pack.url)), own = packs.find((pack) => OWN.test(pack.url));
   countOwn(folder, ours);
-  const loading = Promise.all(ours.map(fetched));
+  const loading = Promise.all(ours.map(fetched)).catch((cause) => {
+    throw Object.assign(new Error("a file did not come", { cause }), { why: "network" });
+  });
   loading.catch(() => {}); // awaited below
   const { loadPyodide } = await import(url);
   py = await loadPyodide({ indexURL: folder, ...(own ? { stdLibURL: new URL(own.url, location.href).href } : {}) });
@@ -84,25 +86,25 @@ function theSite() {
     const make = await py.runPythonAsync(`
 from queueviz.lite.site import Site
 
-def make(lite, slug, root, static):
-    site = Site(lite.port, slug, root=root, static=static, can=None)
+def make(lite, slug, root, static, home):
+    site = Site(lite.port, slug, root=root, static=static, home=home)
 
-    async def answer(method, path, body, language, theme):
-        one = await site.answer(method, path, body, language, theme)
-        return one.status, one.headers, one.body_text
+    async def answer(method, path, body, language, theme, details, htmx):
+        one = await site.answer(method, path, body, language=language, theme=theme, details=details, htmx=htmx)
+        return one.status, dict(one.headers), one.body
 
     return answer
 
 make`);
-    return make(lite, order.slug, order.root, order.static);
+    return make(lite, order.slug, order.root, order.static, order.home);
   })());
 }
 
-async function answer({ id, method, path, body, theme }) {
-  const ask = await theSite(), made = await ask(method, path, body ?? undefined, order.language, theme ?? order.theme);
-  const [status, headers, text] = made.toJs({ dict_converter: Object.fromEntries });
+async function answer({ id, method, path, body, headers, reader: { language, theme, details } }) {
+  const ask = await theSite(), made = await ask(method, path, body ?? "", language, theme, details, headers["hx-request"] === "true");
+  const [status, answered, text] = made.toJs({ dict_converter: Object.fromEntries });
   made.destroy();
-  postMessage({ k: "answer", id, status, headers, body: text });
+  postMessage({ k: "answer", id, status, headers: answered, body: text });
 }
 
 async function take(message) {
@@ -114,6 +116,7 @@ async function take(message) {
 
 /** One word, for which the page has a sentence. */
 function why(error) {
+  if (error.why) return error.why;
   if (error instanceof RangeError || NO_MEMORY.test(String(error))) return "memory";
   return error instanceof TypeError && py === undefined ? "network" : "engine";
 }
