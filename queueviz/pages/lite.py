@@ -28,7 +28,7 @@ TEXTS = {
 
 
 @require_GET
-@csp_update({"worker-src": ["'self'"], "frame-src": ["'self'"]})
+@csp_update({"worker-src": ["'self'"], "frame-src": ["'self'"]})  # type: ignore[arg-type]  # it passes arguments on
 def lite(request: HttpRequest, template: str) -> HttpResponse:
     """Show the page that runs a sandbox of this template, or the list of templates if there is none of that name."""
     if template not in TEMPLATES:

@@ -7,6 +7,7 @@ const ours = (text) => text.replaceAll(PAGES, root).replaceAll(API, `${root}api`
 
 async function answer({ method, path, body, headers }) {
   const address = path.startsWith("api/") ? `${API}/${path.slice(4)}` : PAGES + path;
+  if (path === "broken/") return { status: 500, headers: {}, body: "" };
   const found = await fetch(address, { method, headers, body: body ?? undefined });
   const text = ours(await found.text());
   return { status: found.status, headers: Object.fromEntries(found.headers), body: text.replace("<head>", `<head><script src="${BRIDGE}"></script>`) };

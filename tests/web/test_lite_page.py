@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +28,14 @@ def built(settings: Any, tmp_path: Path) -> Path:
     (folder / "pyodide.mjs").write_text("export const loadPyodide = 1;\n" * 100)
     (folder / "engine.zip").write_bytes(b"archive")
     (folder.parent / "manifest.json").write_text(json.dumps(MANIFEST))
-    settings.STATICFILES_DIRS = [*settings.STATICFILES_DIRS, tmp_path / "static"]
+    settings.STATICFILES_DIRS = [tmp_path / "static", *settings.STATICFILES_DIRS]  # before what is built in this tree
     settings.WHITENOISE_USE_FINDERS = True
     return tmp_path
 
 
 @pytest.fixture
-def visitor(db: None) -> Iterator[Client]:
-    yield Client()
+def visitor(db: None) -> Client:
+    return Client()
 
 
 def _config(page: HttpResponse) -> dict[str, Any]:

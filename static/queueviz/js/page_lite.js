@@ -1,7 +1,9 @@
 /* Lite: the sandbox runs in a worker of this page. It shows how far the worker is, then the tab that the address names. */
-import { $, hide, json, text } from "./dom.js";
+import { say } from "./announce.js";
+import { $, calm, el, hide, json, text } from "./dom.js";
 import { LiteLink } from "./lite_link.js";
 import { LiteTabs } from "./lite_tabs.js";
+import { setUpToasts } from "./toasts.js";
 import { t } from "./words.js";
 
 const config = json("lite"), box = $("#lite-tabs"), state = $("#lite-state"), trouble = $("#lite-trouble"), meter = $("#lite-meter");
@@ -22,7 +24,7 @@ function progress({ phase, loaded_bytes, total_bytes }) {
   const isLoading = phase === "loading";
   text(state, isLoading ? t("lite.loading", { loaded: megabytes(loaded_bytes), total: megabytes(total_bytes) }) : t("lite.starting"));
   if (isLoading) [meter.value, meter.max] = [loaded_bytes, total_bytes];
-  else meter.removeAttribute("value");
+  else if (!calm()) meter.removeAttribute("value");
 }
 
 /** @param {string} why */
@@ -36,13 +38,20 @@ function fail(why) {
   trouble.focus();
 }
 
+/** One page that could not be drawn does not end the sandbox. */
+function unanswered() {
+  if (tabs?.isEmpty) return fail("answer");
+  say(t("lite.answer"));
+  $("#toasts").append(el("div", { class: "toast" }, t("lite.answer")));
+}
+
 function start() {
   hide(trouble, true);
   hide($("#lite-loading"), false);
   if (typeof WebAssembly !== "object" || typeof Worker !== "function") return fail("unsupported");
   progress({ phase: "loading", loaded_bytes: 0, total_bytes: config.files.total_bytes });
   link = new LiteLink(config, reader);
-  tabs = new LiteTabs({ box, link, root: config.root, failed: fail });
+  tabs = new LiteTabs({ box, link, root: config.root, unanswered });
   const [made, shown] = [link, tabs];
   made.addEventListener("progress", ({ detail }) => progress(detail));
   made.addEventListener("failed", ({ detail }) => made === link && fail(detail.why));
@@ -75,6 +84,7 @@ async function speak(form) {
 }
 
 if (config) {
+  setUpToasts($("#toasts"));
   new MutationObserver(() => keep(config.cookies.theme, document.documentElement.dataset.theme)).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   box.addEventListener("shown", () => hide($("#lite-loading"), true));
   $("#lite-again").addEventListener("click", start);

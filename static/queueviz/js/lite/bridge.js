@@ -21,7 +21,7 @@
     window.dispatchEvent(new Event("beforeunload", { cancelable: true }));
     lite.go(url.href, options);
   };
-  window.queuevizLite = { go: (address) => go(address), reload: () => lite.reload(), outer: (address) => lite.outer(address) };
+  window.queuevizLite = { root: lite.root, go: (address) => go(address), reload: () => lite.reload(), outer: (address) => lite.outer(address) };
 
   /** An answer that sends the page elsewhere does so to the tab, not to this window. True if it did. */
   const isSent = (headers) => {
