@@ -123,7 +123,7 @@ def test_the_address_names_the_tab_and_its_query(site: Site, lite: Lite) -> None
     _current(tab, "journal/")
     assert _inside(page, "location.pathname + location.search") == "/lite/orders/journal/?steps=1"
     tab.locator("#j-search").fill("rebalance")
-    page.wait_for_url("**/lite/orders/?*search=rebalance*#journal/")
+    expect(page).to_have_url(f"{site.base_url}/lite/orders/?steps=1&search=rebalance#journal/")
     page.reload()
     _connected(tab)
     expect(tab.locator("#j-search")).to_have_value("rebalance")
