@@ -77,10 +77,10 @@ async function speak(form) {
   keep(config.cookies.language, language);
   void tabs?.reload();
   const page = await fetch(location.pathname).then((answer) => answer.text()).catch(() => "");
-  const bar = $(".litebar", new DOMParser().parseFromString(page, "text/html"));
+  const translated = new DOMParser().parseFromString(page, "text/html"), bar = $(".litebar", translated);
   if (!bar) return;
   $(".litebar").replaceWith(bar);
-  document.documentElement.lang = language;
+  document.documentElement.lang = translated.documentElement.lang;
 }
 
 if (config) {
