@@ -63,10 +63,6 @@ export class LiteLink extends EventTarget {
     };
   }
 
-  get open_sockets() {
-    return this.#sockets.size;
-  }
-
   #take(message) {
     if (message.k === "say") this.#sockets.get(message.n)?.say(message.text);
     else if (message.k === "answer") {
