@@ -2,7 +2,7 @@ import js from "@eslint/js";
 import globals from "globals";
 
 export default [
-  { ignores: ["static/vendor/", "tests/", "var/", ".venv/"] },
+  { ignores: ["static/vendor/", "static/lite/", "tests/", "var/", ".venv/"] },
   js.configs.recommended,
   {
     files: ["static/queueviz/js/**/*.js"],

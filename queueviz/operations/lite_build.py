@@ -117,7 +117,11 @@ def _write(site: Path, pyodide: Path, wheel: Path, packs: dict[str, list[Source]
         "compress": [*packs, *PYODIDE],
     }
     node = subprocess.run(
-        ["node", site / "script/lite/pack.mjs"], input=json.dumps(order), capture_output=True, text=True, check=False
+        ["node", str(site / "script/lite/pack.mjs")],
+        input=json.dumps(order),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if node.returncode:
         raise NotBuilt(f"The archives were not made. {node.stderr.strip()[-600:]}")

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from django.conf import settings
 from django.contrib.staticfiles import finders
@@ -11,7 +11,7 @@ MANIFEST = "lite/manifest.json"
 
 
 class Pack(TypedDict):
-    """One archive, and its size as it is transferred, and as it is then.  `use`: stdlib, path, files or wheel."""
+    """One archive: its size as it is transferred and as it is then.  `use`: stdlib, path, files or wheel."""
 
     url: str
     use: str
@@ -37,8 +37,17 @@ def lite_files() -> LiteFiles | None:
     files = manifest["files"]
     return {
         "pyodide": folder + files["pyodide"],
-        "packs": [{**pack, "url": folder + pack["name"]} for pack in files["packs"]],
+        "packs": [_pack(folder, pack) for pack in files["packs"]],
         "total_bytes": manifest["total_bytes"],
+    }
+
+
+def _pack(folder: str, pack: dict[str, Any]) -> Pack:
+    return {
+        "url": folder + pack["name"],
+        "use": pack["use"],
+        "size_bytes": pack["size_bytes"],
+        "raw_bytes": pack["raw_bytes"],
     }
 
 

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
 from queueviz.operations.lite_files import lite_files
+from queueviz.pages.context import THEME_COOKIE
 from queueviz.slugs import new_slug
 from sandbox.cluster.templates import TEMPLATES
 
@@ -27,15 +28,17 @@ TEXTS = {
 
 
 @require_GET
-@csp_update({"worker-src": ["'self'"], "frame-src": ["'self'"]})
+@csp_update({"worker-src": ["'self'"], "frame-src": ["'self'"]})  # type: ignore[arg-type]  # it passes arguments on
 def lite(request: HttpRequest, template: str) -> HttpResponse:
     """Show the page that runs a sandbox of this template, or the list of templates if there is none of that name."""
     if template not in TEMPLATES:
         return render(request, UNKNOWN, {"template": template, "templates": list(TEMPLATES)}, status=404)
-    return render(request, PAGE, {"template": template, "started": _config(template), "texts": {"texts": TEXTS}})
+    return render(
+        request, PAGE, {"template": template, "config": _config("template", template), "texts": {"texts": TEXTS}}
+    )
 
 
-def _config(template: str) -> dict[str, object] | None:
+def _config(kind: str, name: str) -> dict[str, object] | None:
     """Return the start values of the page's module, or None if Lite was not built on this server."""
     files = lite_files()
     if files is None:
@@ -43,8 +46,11 @@ def _config(template: str) -> dict[str, object] | None:
     return {
         "files": files,
         "worker": static("queueviz/js/lite/worker.js"),
-        "template": template,
+        "kind": kind,
+        "name": name,
         "slug": new_slug(),
-        "root": reverse("lite", args=[template]),
+        "root": reverse("lite", args=[name]),
+        "home": reverse("home"),
         "static": settings.STATIC_URL,
+        "cookies": {"theme": THEME_COOKIE, "language": settings.LANGUAGE_COOKIE_NAME},
     }

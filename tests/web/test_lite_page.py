@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,10 @@ from queueviz.operations.static_files import WORKER_POLICY, HashedFiles, StaticF
 MANIFEST = {
     "engine": "0123456789abcdef",
     "folder": "lite/0123456789abcdef/",
-    "files": {"pyodide": "pyodide.mjs", "packs": [{"name": "engine.zip", "size_bytes": 7}]},
+    "files": {
+        "pyodide": "pyodide.mjs",
+        "packs": [{"name": "engine.zip", "use": "path", "size_bytes": 7, "raw_bytes": 9}],
+    },
     "total_bytes": 9,
 }
 
@@ -29,14 +31,14 @@ def built(settings: Any, tmp_path: Path) -> Path:
     (folder / "pyodide.mjs").write_text("export const loadPyodide = 1;\n" * 100)
     (folder / "engine.zip").write_bytes(b"archive")
     (folder.parent / "manifest.json").write_text(json.dumps(MANIFEST))
-    settings.STATICFILES_DIRS = [*settings.STATICFILES_DIRS, tmp_path / "static"]
+    settings.STATICFILES_DIRS = [tmp_path / "static", *settings.STATICFILES_DIRS]  # before what is built in this tree
     settings.WHITENOISE_USE_FINDERS = True
     return tmp_path
 
 
 @pytest.fixture
-def visitor(db: None) -> Iterator[Client]:
-    yield Client()
+def visitor(db: None) -> Client:
+    return Client()
 
 
 def _config(page: HttpResponse) -> dict[str, Any]:
@@ -50,7 +52,7 @@ def test_the_page_has_the_addresses_of_its_files(visitor: Client, built: Path) -
     folder = "/static/lite/0123456789abcdef/"
     assert config["files"] == {
         "pyodide": f"{folder}pyodide.mjs",
-        "packs": [{"url": f"{folder}engine.zip", "size_bytes": 7}],
+        "packs": [{"url": f"{folder}engine.zip", "use": "path", "size_bytes": 7, "raw_bytes": 9}],
         "total_bytes": 9,
     }
     assert config["worker"].startswith("/static/queueviz/js/lite/worker.")

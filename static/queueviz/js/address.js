@@ -1,10 +1,6 @@
 /* Where the document is. In Lite the page around it holds the address and answers for the server (js/lite/bridge.js). */
-import { json } from "./dom.js";
 
 const around = () => globalThis.queuevizLite ?? null;
-
-/** Below it are all pages of the sandbox. @returns {string} */
-export const rootPath = () => json("live")?.root ?? "";
 
 export const reload = () => (around() ?? location).reload();
 
@@ -16,6 +12,6 @@ export const shown = () => around()?.outer(location.href) ?? location.href;
 
 /** Of the socket; a live link has its own. */
 export function socketUrl() {
-  const path = around() ? `${rootPath()}live/` : `/ws${location.pathname.match(/^\/v\/[^/]+\//)?.[0] ?? "/live/"}`;
+  const path = around() ? `${around().root}live/` : `/ws${location.pathname.match(/^\/v\/[^/]+\//)?.[0] ?? "/live/"}`;
   return `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${path}`;
 }

@@ -1,10 +1,9 @@
 /* Consumer cards: state in a word and a dot, buffers against their limits, and the available actions. */
-import { rootPath } from "./address.js";
 import { $, $$, attr, cls, el, hide, oneOf, rich, text } from "./dom.js";
 import { bytes, duration, number, UNKNOWN } from "./format.js";
 import { colour, shortId } from "./names.js";
 import { runs } from "./offsets.js";
-import { t } from "./words.js";
+import { pagesRoot, t } from "./words.js";
 
 const MANY = 4; // cards that have no room unless they are compact
 const TONES = { running: "k-ok", starting: "k-move", stopping: "k-move", hung: "k-bad", crashed: "k-bad", refused: "k-bad", stopped: "k-quiet" };
@@ -115,7 +114,7 @@ export class Cards {
     attr(card.node, "data-actor", member.actor ?? "");
     text(card.badge, member.letter ?? "?");
     text(card.who, member.actor?.match(/^[^.]{2,}$/)?.[0] ?? shortId(id));
-    if (card.who.localName === "a") attr(card.who, "href", `${rootPath()}clients/${encodeURIComponent(member.actor || id)}/`);
+    if (card.who.localName === "a") attr(card.who, "href", `${pagesRoot}clients/${encodeURIComponent(member.actor || id)}/`);
     attr(card.who, "title", `${id} · ${member.language ?? ""} ${member.version ?? ""}`);
     oneOf(card.dot, "k-", TONES[state] ?? "k-quiet");
     text(card.word, t(`state.${state}`));

@@ -1,8 +1,7 @@
 /* The newest facts as sentences.  Live rows and rows loaded later may overlap: numbers identify them. */
-import { rootPath } from "./address.js";
 import { el } from "./dom.js";
 import { number } from "./format.js";
-import { factText, sentence, t } from "./words.js";
+import { factText, pagesRoot, sentence, t } from "./words.js";
 
 const RUNS_LINKED = 8;
 
@@ -54,10 +53,10 @@ export class JournalList {
     const links = runs.slice(0, RUNS_LINKED).map(([topic, broker, id, first, last]) => {
       const place = new URLSearchParams({ "s-by": "place", "s-topic": topic, "s-queue": `${broker}:${id}`, "s-offset": first });
       const name = `${this.queue(`${broker}:${id}`)} ${first === last ? number(first) : `${number(first)} – ${number(last)}`}`;
-      return el("a", { class: "num", href: `${rootPath()}messages/?${place}` }, topic.startsWith("%") ? `${topic} ${name}` : name);
+      return el("a", { class: "num", href: `${pagesRoot}messages/?${place}` }, topic.startsWith("%") ? `${topic} ${name}` : name);
     });
     if (runs.length > RUNS_LINKED) links.push("…");
-    if (cause) links.push(el("a", { href: `${rootPath()}journal/?at=${cause}` }, t("journal.why")));
+    if (cause) links.push(el("a", { href: `${pagesRoot}journal/?at=${cause}` }, t("journal.why")));
     return links.flatMap((link, i) => (i ? [" · ", link] : [link]));
   }
 }

@@ -9,11 +9,12 @@ export class LiteLink extends EventTarget {
   /** @type {Map<number, { say: (text: string) => void, closed: (code: number) => void }>} */
   #sockets = new Map();
 
-  /** @param {string} url of the worker's script @param {string} root */
-  constructor(url, root) {
+  /** @param {{ worker: string, root: string }} config @param {() => object} reader how pages are drawn: it may change */
+  constructor({ worker, root }, reader) {
     super();
     this.root = root;
-    this.worker = new Worker(url, { type: "module" });
+    this.reader = reader;
+    this.worker = new Worker(worker, { type: "module" });
     this.worker.onmessage = ({ data }) => this.#take(data);
     this.worker.onerror = (event) => {
       event.preventDefault();
@@ -44,10 +45,10 @@ export class LiteLink extends EventTarget {
   }
 
   #ask(message) {
-    const id = ++this.#count, { theme } = document.documentElement.dataset; // the reader may have changed it since the start
+    const id = ++this.#count;
     return new Promise((done, failed) => {
       this.#asked.set(id, { done, failed });
-      this.worker.postMessage({ k: "request", id, theme, ...message });
+      this.worker.postMessage({ k: "request", id, reader: this.reader(), ...message });
     });
   }
 
@@ -60,10 +61,6 @@ export class LiteLink extends EventTarget {
       hear: (text) => this.worker.postMessage({ k: "hear", n, text }),
       close: () => this.#sockets.delete(n) && this.worker.postMessage({ k: "close", n }),
     };
-  }
-
-  get open_sockets() {
-    return this.#sockets.size;
   }
 
   #take(message) {

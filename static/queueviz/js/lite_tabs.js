@@ -9,12 +9,12 @@ export class LiteTabs {
   #newest = /** @type {HTMLIFrameElement | null} */ (null);
   #asked = 0;
 
-  /** @param {{ box: HTMLElement, link: import("./lite_link.js").LiteLink, root: string, failed: (why: string) => void }} options */
-  constructor({ box, link, root, failed }) {
+  /** @param {{ box: HTMLElement, link: import("./lite_link.js").LiteLink, root: string, unanswered: () => void }} options */
+  constructor({ box, link, root, unanswered }) {
     this.box = box;
     this.link = link;
     this.root = root;
-    this.failed = failed;
+    this.unanswered = unanswered;
     this.#popped = () => this.#show(this.inner, { how: null });
     addEventListener("popstate", this.#popped);
   }
@@ -42,6 +42,10 @@ export class LiteTabs {
   outer(inner) {
     const { pathname, search, hash } = new URL(inner, location.origin), path = pathname.slice(this.root.length);
     return `${location.origin}${location.pathname}${search}${path || hash ? `#${path}${hash}` : ""}`;
+  }
+
+  get isEmpty() {
+    return this.#shown === null;
   }
 
   first() {
@@ -75,7 +79,7 @@ export class LiteTabs {
       if (answer.status === 204) return;
       const type = headerOf(answer, "content-type") ?? "", saved = headerOf(answer, "content-disposition") ?? "";
       if (name || saved.startsWith("attachment") || (type && !type.startsWith("text/html"))) return save(answer.body, type, name || url.pathname);
-      if (!answer.body) return this.failed("answer");
+      if (!answer.body) return this.unanswered();
       const from = new URL(this.root + answer.path, location.origin);
       if (from.pathname === url.pathname) from.hash = url.hash;
       if (how) history[how](null, "", this.outer(from));
@@ -93,8 +97,9 @@ export class LiteTabs {
     this.#newest = frame;
     frame.className = "next";
     this.box.append(frame);
-    const inside = /** @type {Window} */ (frame.contentWindow), loaded = new Promise((done) => inside.addEventListener("load", done, { once: true }));
-    inside.document.open();
+    const inside = /** @type {Window} */ (frame.contentWindow);
+    inside.document.open(); // forgets listeners
+    const loaded = new Promise((done) => inside.addEventListener("load", done, { once: true }));
     inside.history.replaceState(null, "", url.href);
     inside.document.write(html);
     inside.document.close();

@@ -1,15 +1,22 @@
 /* Lite: the sandbox runs in a worker of this page. It shows how far the worker is, then the tab that the address names. */
-import { $, hide, json, text } from "./dom.js";
+import { say } from "./announce.js";
+import { $, calm, el, hide, json, text } from "./dom.js";
 import { LiteLink } from "./lite_link.js";
 import { LiteTabs } from "./lite_tabs.js";
+import { setUpToasts } from "./toasts.js";
 import { t } from "./words.js";
 
 const config = json("lite"), box = $("#lite-tabs"), state = $("#lite-state"), trouble = $("#lite-trouble"), meter = $("#lite-meter");
-const MEGABYTE = 1e6;
+const MEGABYTE = 1e6, KEPT_S = 365 * 24 * 3600;
 /** @type {LiteLink | null} */
 let link = null;
 /** @type {LiteTabs | null} */
 let tabs = null;
+
+/** How pages are drawn. The server keeps it in cookies, from which it draws the next page: so does this one. */
+const reader = () => ({ language, theme: document.documentElement.dataset.theme, details: /(?:^|; )details=1/.test(document.cookie) });
+let language = document.documentElement.lang;
+const keep = (name, value) => (document.cookie = `${name}=${value};path=/;max-age=${KEPT_S};samesite=lax`);
 
 const megabytes = (bytes) => (bytes / MEGABYTE).toFixed(1);
 
@@ -17,7 +24,7 @@ function progress({ phase, loaded_bytes, total_bytes }) {
   const isLoading = phase === "loading";
   text(state, isLoading ? t("lite.loading", { loaded: megabytes(loaded_bytes), total: megabytes(total_bytes) }) : t("lite.starting"));
   if (isLoading) [meter.value, meter.max] = [loaded_bytes, total_bytes];
-  else meter.removeAttribute("value");
+  else if (!calm()) meter.removeAttribute("value");
 }
 
 /** @param {string} why */
@@ -31,13 +38,20 @@ function fail(why) {
   trouble.focus();
 }
 
+/** One page that could not be drawn does not end the sandbox. */
+function unanswered() {
+  if (tabs?.isEmpty) return fail("answer");
+  say(t("lite.answer"));
+  $("#toasts").append(el("div", { class: "toast" }, t("lite.answer")));
+}
+
 function start() {
   hide(trouble, true);
   hide($("#lite-loading"), false);
   if (typeof WebAssembly !== "object" || typeof Worker !== "function") return fail("unsupported");
   progress({ phase: "loading", loaded_bytes: 0, total_bytes: config.files.total_bytes });
-  link = new LiteLink(config.worker, config.root);
-  tabs = new LiteTabs({ box, link, root: config.root, failed: fail });
+  link = new LiteLink(config, reader);
+  tabs = new LiteTabs({ box, link, root: config.root, unanswered });
   const [made, shown] = [link, tabs];
   made.addEventListener("progress", ({ detail }) => progress(detail));
   made.addEventListener("failed", ({ detail }) => made === link && fail(detail.why));
@@ -46,18 +60,32 @@ function start() {
     root: config.root,
     request: (...asked) => made.request(...asked),
     socket: (handlers) => made.socket(handlers),
-    go: (address, options) => void shown.go(address, options),
+    go: (address, options) => (options?.method === "POST" && address.endsWith(`${config.root}language/`) ? speak(options.body) : void shown.go(address, options)),
     reload: () => void shown.reload(),
     replaced: (address, how) => shown.replaced(address, how),
     outer: (address) => shown.outer(address),
   };
   made.start({
-    files: config.files, template: config.template, slug: config.slug, seed: null, root: config.root, static: config.static,
-    language: document.documentElement.lang, theme: document.documentElement.dataset.theme,
+    files: config.files, kind: config.kind, name: config.name, slug: config.slug, seed: null, root: config.root, static: config.static,
+    home: config.home, language, theme: document.documentElement.dataset.theme,
   });
 }
 
+/** The form of the languages: the tab and the bar above it speak the new one; the sandbox runs on. */
+async function speak(form) {
+  language = new URLSearchParams(form).get("language") ?? language;
+  keep(config.cookies.language, language);
+  void tabs?.reload();
+  const page = await fetch(location.pathname).then((answer) => answer.text()).catch(() => "");
+  const translated = new DOMParser().parseFromString(page, "text/html"), bar = $(".litebar", translated);
+  if (!bar) return;
+  $(".litebar").replaceWith(bar);
+  document.documentElement.lang = translated.documentElement.lang;
+}
+
 if (config) {
+  setUpToasts($("#toasts"));
+  new MutationObserver(() => keep(config.cookies.theme, document.documentElement.dataset.theme)).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   box.addEventListener("shown", () => hide($("#lite-loading"), true));
   $("#lite-again").addEventListener("click", start);
   start();

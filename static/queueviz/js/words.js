@@ -6,6 +6,9 @@ const given = json("texts") ?? { texts: {}, facts: {}, actions: {}, values: {}, 
 
 const live = json("live");
 
+/** Below it are all pages of the sandbox. @type {string} */
+export const pagesRoot = live?.root ?? "";
+
 const isOne = (n) => String(Array.isArray(n) ? n.length : n) === "1";
 
 /**

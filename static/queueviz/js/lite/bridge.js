@@ -14,14 +14,14 @@
   const pathOf = (url) => url.pathname.slice(lite.root.length) + url.search;
   const formText = (data) => new URLSearchParams([...data].filter(([, value]) => typeof value === "string")).toString();
 
-  /** Pages tell a link just followed by this event, before they open themselves anew. */
+  /** By this event a page knows that a link was just followed, and does not open itself anew. */
   const go = (address, options) => {
     const url = below(address);
     if (!url) return window.parent.location.assign(new URL(address, document.baseURI).href);
     window.dispatchEvent(new Event("beforeunload", { cancelable: true }));
     lite.go(url.href, options);
   };
-  window.queuevizLite = { go: (address) => go(address), reload: () => lite.reload(), outer: (address) => lite.outer(address) };
+  window.queuevizLite = { root: lite.root, go: (address) => go(address), reload: () => lite.reload(), outer: (address) => lite.outer(address) };
 
   /** An answer that sends the page elsewhere does so to the tab, not to this window. True if it did. */
   const isSent = (headers) => {
@@ -62,7 +62,7 @@
       if (!this.#url) return super.send(body);
       const asked = ++this.#asked, text = body instanceof FormData ? formText(body) : body === null ? null : String(body);
       if (body instanceof FormData) this.#sent["content-type"] = "application/x-www-form-urlencoded";
-      this.#tell("loadstart");
+      this.#fire("loadstart");
       lite.request(this.#method, pathOf(this.#url), text, this.#sent).then(
         (answer) => asked === this.#asked && this.#take(answer),
         () => asked === this.#asked && this.#end("error"),
@@ -86,11 +86,11 @@
     #end(kind) {
       this.#state = 4;
       this.dispatchEvent(new Event("readystatechange"));
-      this.#tell(kind);
-      this.#tell("loadend");
+      this.#fire(kind);
+      this.#fire("loadend");
     }
 
-    #tell(kind) {
+    #fire(kind) {
       this.dispatchEvent(new ProgressEvent(kind));
     }
 
@@ -156,12 +156,12 @@
       super();
       this.url = String(url);
       this.protocol = [protocol].flat()[0] ?? "";
-      this.#link = lite.socket({ say: (data) => this.#tell("message", { data }), closed: (code) => this.#end(code) });
+      this.#link = lite.socket({ say: (data) => this.#fire("message", { data }), closed: (code) => this.#end(code) });
       addEventListener("pagehide", () => this.close());
       setTimeout(() => {
         if (this.readyState !== 0) return;
         this.readyState = 1;
-        this.#tell("open");
+        this.#fire("open");
       });
     }
 
@@ -178,10 +178,10 @@
     #end(code) {
       if (this.readyState === 3) return;
       this.readyState = 3;
-      setTimeout(() => this.#tell("close", { code }));
+      setTimeout(() => this.#fire("close", { code }));
     }
 
-    #tell(kind, values = {}) {
+    #fire(kind, values = {}) {
       const event = Object.assign(new Event(kind), values);
       this[`on${kind}`]?.(event);
       this.dispatchEvent(event);

@@ -14,7 +14,7 @@ function came(bytes) {
   postMessage({ k: "progress", phase: "loading", loaded_bytes, total_bytes: order.files.total_bytes });
 }
 
-/** A pack's bytes; it counts as it comes, no more than its size. */
+/** A pack's bytes; it counts as it comes, in bytes of the transfer. */
 async function fetched({ url, size_bytes, raw_bytes }) {
   const file = await fetch(url);
   if (!file.ok || !file.body) throw new TypeError(`${url}: ${file.status}`);
@@ -45,7 +45,7 @@ function countOwn(folder, packs) {
   }).observe({ type: "resource", buffered: true });
 }
 
-/** Python imports from an archive of modules as it is; pages and wheels need files. */
+/** Python imports from an archive of modules as it is; pages and a wheel need files. */
 function unpack({ url, use }, bytes) {
   if (use === "path") {
     const path = `${APP}/${url.split("/").at(-1)}`;
@@ -59,7 +59,9 @@ async function begin(message) {
   const { pyodide, packs } = order.files, url = new URL(pyodide, location.href).href, folder = new URL("./", url).href;
   const ours = packs.filter(({ use }) => use !== "stdlib"), own = packs.find(({ use }) => use === "stdlib");
   countOwn(folder, ours);
-  const loading = Promise.all(ours.map(fetched));
+  const loading = Promise.all(ours.map(fetched)).catch((cause) => {
+    throw Object.assign(new Error("a file did not come", { cause }), { why: "network" });
+  });
   loading.catch(() => {}); // awaited below
   const { loadPyodide } = await import(url);
   py = await loadPyodide({ indexURL: folder, ...(own ? { stdLibURL: new URL(own.url, location.href).href } : {}) });
@@ -72,13 +74,14 @@ async function begin(message) {
   const begun = await py.runPythonAsync(`
 from sandbox.lite.entry import Lite
 
-async def begin(home, say, closed, slug, template, seed):
+async def begin(home, say, closed, slug, kind, name, seed, progress):
     lite = Lite(home, say, closed)
-    await lite.begin(slug, template, seed)
+    await lite.begin(slug, kind, name, seed, progress)
     return lite
 
 begin`);
-  lite = await begun(HOME, say, toldClosed, order.slug, order.template, order.seed ?? undefined);
+  const executed = (share) => postMessage({ k: "progress", phase: "executing", loaded_bytes: share, total_bytes: 1 });
+  lite = await begun(HOME, say, toldClosed, order.slug, order.kind, order.name, order.seed ?? undefined, executed);
 }
 
 /** The pages' own modules, at the first request. */
@@ -87,25 +90,25 @@ function theSite() {
     const make = await py.runPythonAsync(`
 from queueviz.lite.site import Site
 
-def make(lite, slug, root, static):
-    site = Site(lite.port, slug, root=root, static=static)
+def make(lite, slug, root, static, home):
+    site = Site(lite.port, slug, root=root, static=static, home=home)
 
-    async def answer(method, path, body, language, theme):
-        one = await site.answer(method, path, body or "", language=language, theme=theme)
-        return one.status, one.headers, one.body
+    async def answer(method, path, body, language, theme, details, htmx):
+        one = await site.answer(method, path, body, language=language, theme=theme, details=details, htmx=htmx)
+        return one.status, dict(one.headers), one.body
 
     return answer
 
 make`);
-    return make(lite, order.slug, order.root, order.static);
+    return make(lite, order.slug, order.root, order.static, order.home);
   })());
 }
 
-async function answer({ id, method, path, body, theme }) {
-  const ask = await theSite(), made = await ask(method, path, body ?? undefined, order.language, theme ?? order.theme);
-  const [status, headers, text] = made.toJs({ dict_converter: Object.fromEntries });
+async function answer({ id, method, path, body, headers, reader: { language, theme, details } }) {
+  const ask = await theSite(), made = await ask(method, path, body ?? "", language, theme, details, headers["hx-request"] === "true");
+  const [status, answered, text] = made.toJs({ dict_converter: Object.fromEntries });
   made.destroy();
-  postMessage({ k: "answer", id, status, headers, body: text });
+  postMessage({ k: "answer", id, status, headers: answered, body: text });
 }
 
 async function take(message) {
@@ -117,6 +120,7 @@ async function take(message) {
 
 /** One word, for which the page has a sentence. */
 function why(error) {
+  if (error.why) return error.why;
   if (error instanceof RangeError || NO_MEMORY.test(String(error))) return "memory";
   return error instanceof TypeError && py === undefined ? "network" : "engine";
 }

@@ -1,0 +1,16 @@
+/* Stands in for Pyodide: keeps what it is told, and answers each request with it. */
+export async function loadPyodide({ indexURL, stdLibURL }) {
+  const done = [`index ${new URL(indexURL).pathname}`, `library ${stdLibURL ? new URL(stdLibURL).pathname : "none"}`];
+  const page = (asked) => `<!doctype html><title>${asked}</title><ul>${done.map((line) => `<li>${line}</li>`).join("")}</ul>`;
+  const lite = { open() {}, async hear() {}, close() {} };
+  const made = (values) => ({ toJs: () => values, destroy() {} });
+  return {
+    FS: { mkdirTree: (path) => done.push(`folder ${path}`), writeFile: (path, bytes) => done.push(`file ${path} ${new TextDecoder().decode(bytes)}`) },
+    unpackArchive: (bytes, kind, { extractDir = "" }) => done.push(`${kind} ${bytes.length} ${extractDir}`),
+    runPython() {},
+    runPythonAsync: async (text) =>
+      text.includes("sandbox.lite.entry")
+        ? async (home, say, closed, slug, kind, name) => (done.push(`begun ${kind} ${name}`), lite)
+        : async () => async (method, path) => made([200, { "Content-Type": "text/html" }, page(`${method} ${path}`)]),
+  };
+}

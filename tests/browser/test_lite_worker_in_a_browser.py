@@ -1,0 +1,71 @@
+"""The worker of Lite with its own script, over a stand-in for Pyodide."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+PYTHON = Path(__file__).with_name("lite_python.mjs")
+DIGEST = "fedcba9876543210"
+FOLDER = f"/static/lite/{DIGEST}/"
+FILES = {"stdlib.zip": b"library", "engine.zip": b"engine", "pages.zip": b"pages!!", "json.whl": b"wheel"}
+USES = {"stdlib.zip": "stdlib", "engine.zip": "path", "json.whl": "wheel"}
+SHOWN = ".litetabs iframe:not(.next)"
+
+
+@pytest.fixture
+def built(home: Path, base_url: str) -> Iterator[None]:
+    manifest = home / "static" / "lite" / "manifest.json"
+    manifest.parent.mkdir(exist_ok=True)
+    before = manifest.read_text() if manifest.exists() else None
+    packs = [
+        {"name": name, "use": USES.get(name, "files"), "size_bytes": len(body), "raw_bytes": len(body)}
+        for name, body in FILES.items()
+    ]
+    made = {
+        "engine": DIGEST,
+        "folder": f"lite/{DIGEST}/",
+        "files": {"pyodide": "pyodide.mjs", "packs": packs},
+        "total_bytes": 9_000_000,
+    }
+    manifest.write_text(json.dumps(made))
+    yield
+    manifest.unlink() if before is None else manifest.write_text(before)
+
+
+def _serve(route: Route, missing: str = "") -> None:
+    name = route.request.url.rsplit("/", 1)[1]
+    if name == missing:
+        route.fulfill(status=404)
+    elif name == "pyodide.mjs":
+        route.fulfill(body=PYTHON.read_text("utf-8"), content_type="text/javascript")
+    else:
+        route.fulfill(body=FILES[name], content_type="application/octet-stream")
+
+
+def test_the_worker_unpacks_its_files_and_answers(page: Page, base_url: str, built: None) -> None:
+    page.route(f"**{FOLDER}*", _serve)
+    page.goto(f"{base_url}/lite/orders/?a=1#locks/")
+    tab = page.frame_locator(SHOWN)
+    expect(tab.locator("li")).to_have_text(
+        [
+            f"index {FOLDER}",
+            f"library {FOLDER}stdlib.zip",
+            "folder /app",
+            "folder /home/queueviz",
+            "file /app/engine.zip engine",
+            "zip 7 /",
+            "wheel 5",
+            "begun template orders",
+        ]
+    )
+    expect(page).to_have_title("GET locks/?a=1")
+
+
+@pytest.mark.parametrize("missing", ["pyodide.mjs", "engine.zip"])
+def test_a_file_that_does_not_come_is_said(page: Page, base_url: str, built: None, missing: str) -> None:
+    page.route(f"**{FOLDER}*", lambda route: _serve(route, missing))
+    page.goto(f"{base_url}/lite/orders/")
+    expect(page.locator("#lite-why")).to_have_text("The files could not be loaded.")
