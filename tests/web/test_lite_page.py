@@ -56,7 +56,7 @@ def test_the_page_has_the_addresses_of_its_files(visitor: Client, built: Path) -
         "total_bytes": 9,
     }
     assert config["worker"].startswith("/static/queueviz/js/lite/worker.")
-    assert (config["template"], config["root"], config["static"]) == ("flights", "/lite/flights/", "/static/")
+    assert (config["name"], config["root"], config["static"]) == ("flights", "/lite/flights/", "/static/")
 
 
 def test_only_this_page_may_start_a_worker_and_none_may_compile(visitor: Client, built: Path) -> None:
