@@ -99,16 +99,17 @@ class SavedFiles:
         stored = Stored(status.st_size, status.st_mtime_ns)
         if stored == before:
             return stored, []
-        content = (self._home / path).read_bytes()
-        if before is not None and path.endswith(APPENDED) and before.size <= len(content):
-            return stored, [(before.size, content[before.size :])]
-        return stored, [(0, content)]
+        begin = before.size if before is not None and path.endswith(APPENDED) and before.size <= stored.size else 0
+        with (self._home / path).open("rb") as file:
+            file.seek(begin)
+            return stored, [(begin, file.read())]
 
     def _look_at_mapped(self, path: str, changed_ns: int, before: Stored | None) -> tuple[Stored, list[Part]]:
         content = memoryview(MAPPED[str(self._home / path)])
         blocks = [content[at : at + BLOCK_BYTES] for at in range(0, len(content), BLOCK_BYTES)]
         sums = tuple(map(crc32, blocks))
-        old = before.sums if before is not None else tuple(crc32(bytes(len(block))) for block in blocks)
+        is_known = before is not None and before.size == len(content)
+        old = before.sums if before is not None and is_known else tuple(crc32(bytes(len(block))) for block in blocks)
         parts = [
             (index * BLOCK_BYTES, bytes(blocks[index]))
             for index, (was, now) in enumerate(zip(old, sums, strict=True))
@@ -122,7 +123,7 @@ class SavedFiles:
         full.parent.mkdir(parents=True, exist_ok=True)
         content = MAPPED.get(str(full)) if is_mapped else bytearray(full.read_bytes() if full.exists() else b"")
         if content is None or len(content) != size:
-            content = (content or bytearray())[:size].ljust(size, b"\0")
+            content = bytearray(size) if is_mapped else (content or bytearray())[:size].ljust(size, b"\0")
         for offset, length in parts:
             content[offset : offset + length], data = data[:length], data[length:]
         full.write_bytes(b"" if is_mapped else content)

@@ -1,6 +1,7 @@
 /* Lite: the sandbox runs in a worker of this page. It shows how far the worker is, then the tab that the address names. */
 import { say } from "./announce.js";
 import { $, calm, el, hide, json, text } from "./dom.js";
+import { duration } from "./format.js";
 import { LiteLink } from "./lite_link.js";
 import { LiteTabs } from "./lite_tabs.js";
 import { setUpToasts } from "./toasts.js";
@@ -35,17 +36,43 @@ function fail(why) {
   hide(trouble, false);
   text($("#lite-why"), t(`lite.${why}`) === why ? t("lite.engine") : t(`lite.${why}`));
   hide($("#lite-again"), why === "unsupported");
+  hide($("#lite-over"), why !== "engine" && why !== "memory"); // a run that was kept may be what fails
   trouble.focus();
 }
 
 /** One page that could not be drawn does not end the sandbox. */
 function unanswered() {
   if (tabs?.isEmpty) return fail("answer");
-  say(t("lite.answer"));
-  $("#toasts").append(el("div", { class: "toast" }, t("lite.answer")));
+  toast(t("lite.answer"));
 }
 
-function start() {
+/** @param {string} sentence */
+function toast(sentence) {
+  say(sentence);
+  $("#toasts").append(el("div", { class: "toast" }, sentence));
+}
+
+/** Whether this browser keeps the sandbox for the next visit. A run that is kept can be deleted. @param {string} state */
+function showKept(state) {
+  text($("#lite-kept"), t(`lite.${state}`));
+  hide($("#lite-over"), state === "none" || state === "other");
+}
+
+/** The first press asks, the second deletes the run. */
+function startOver() {
+  const button = $("#lite-over");
+  if (button.dataset.sure === undefined) {
+    button.dataset.sure = "";
+    return text(button, t("lite.sure"));
+  }
+  delete button.dataset.sure;
+  text(button, t("lite.over"));
+  tabs?.end();
+  link?.end();
+  start({ fresh: true });
+}
+
+function start({ fresh = false } = {}) {
   hide(trouble, true);
   hide($("#lite-loading"), false);
   if (typeof WebAssembly !== "object" || typeof Worker !== "function") return fail("unsupported");
@@ -56,6 +83,8 @@ function start() {
   made.addEventListener("progress", ({ detail }) => progress(detail));
   made.addEventListener("failed", ({ detail }) => made === link && fail(detail.why));
   made.addEventListener("ready", () => shown.first());
+  made.addEventListener("kept", ({ detail }) => showKept(detail.state));
+  made.addEventListener("slept", ({ detail }) => toast(t("lite.slept", { time: duration(detail.slept_ms) })));
   window.queuevizLite = {
     root: config.root,
     request: (...asked) => made.request(...asked),
@@ -66,7 +95,7 @@ function start() {
     outer: (address) => shown.outer(address),
   };
   made.start({
-    files: config.files, kind: config.kind, name: config.name, slug: config.slug, seed: null, root: config.root, static: config.static,
+    files: config.files, kind: config.kind, name: config.name, slug: config.slug, seed: null, fresh, root: config.root, static: config.static,
     home: config.home, language, theme: document.documentElement.dataset.theme,
   });
 }
@@ -87,6 +116,7 @@ if (config) {
   setUpToasts($("#toasts"));
   new MutationObserver(() => keep(config.cookies.theme, document.documentElement.dataset.theme)).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   box.addEventListener("shown", () => hide($("#lite-loading"), true));
-  $("#lite-again").addEventListener("click", start);
+  $("#lite-again").addEventListener("click", () => start());
+  $("#lite-over").addEventListener("click", startOver);
   start();
 }
