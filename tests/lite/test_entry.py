@@ -1,7 +1,6 @@
 """What a sandbox in a browser begins from: a template, a lab, an incident or a reproducible link."""
 
 import asyncio
-import json
 from pathlib import Path
 from typing import Any
 
