@@ -132,7 +132,7 @@ function save() {
   }
 }
 
-/** A browser may stop a hidden tab; the sandbox stands still with it. */
+/** A browser may stop a hidden tab; the sandbox stops with it. */
 function watchSleep() {
   let last_ms = Date.now();
   setInterval(() => {
