@@ -20,7 +20,8 @@ from sandbox.cluster.actors.feeds import prepare_flights
 
 PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
 LOCK = "pyodide-lock.json"
-FLIGHTS = 6_000  # of the feed: six hours at its own speed
+FLIGHTS = 6_000  # of the feed, for the first quarter of an hour: the rest comes while the sandbox runs
+FEED = "flights.csv"  # the rest
 DIGEST_CHARS = 16
 MANIFEST, STAMP = "manifest.json", "stamp"
 SOURCES = ("sandbox", "queueviz", "templates", "static/queueviz/js", "script/lite", "package-lock.json")
@@ -58,6 +59,7 @@ def build(site: Path, home: Path, *, quick: bool = False) -> Built:
         digest = _digest(packs, [*(pyodide / name for name in PYODIDE), wheel, site / "script/lite/pack.mjs"])
         draft = temporary / digest
         draft.mkdir()
+        shutil.move(temporary / FEED, draft / FEED)
         _write(site, pyodide, wheel, packs, draft, quick=quick)
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir(parents=True)
@@ -94,10 +96,10 @@ def _packs(site: Path, home: Path, pyodide: Path, temporary: Path) -> dict[str, 
     """Return the contents of each archive, by its name."""
     with zipfile.ZipFile(pyodide / "python_stdlib.zip") as archive:
         archive.extractall(temporary / "stdlib")
-    feed = temporary / "flights"
-    table = prepare_flights(home)
+    table, feed = prepare_flights(home), temporary / "flights"
     with table.open("rb") as lines:
         feed.write_bytes(b"".join(islice(lines, FLIGHTS)))
+        (temporary / FEED).write_bytes(lines.read())
     scratch = temporary / "written"
     scratch.mkdir()
     return {
@@ -139,7 +141,7 @@ def _write(site: Path, pyodide: Path, wheel: Path, packs: dict[str, list[Source]
             }
             for name, sources in packs.items()
         },
-        "compress": [*packs, *PYODIDE],
+        "compress": [*packs, *PYODIDE, FEED],
     }
     node = subprocess.run(
         ["node", str(site / "script/lite/pack.mjs")],
@@ -165,7 +167,7 @@ def _write(site: Path, pyodide: Path, wheel: Path, packs: dict[str, list[Source]
         "engine": draft.name,
         "quality": order["quality"],
         "folder": f"lite/{draft.name}/",
-        "files": {"pyodide": PYODIDE[0], "packs": listed},
+        "files": {"pyodide": PYODIDE[0], "packs": listed, "feed": FEED},
         "total_bytes": own + sum(_transferred(draft / str(pack["name"])) for pack in listed),
     }
     (draft / MANIFEST).write_text(json.dumps(values, indent=1))
