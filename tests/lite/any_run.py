@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import time
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -11,7 +12,8 @@ from sandbox.lite.environment import MEMORY_BYTES
 from sandbox.lite.memory_disk import MAPPED, MemoryDisk
 from tests.sim.recorded_stage import SLUG, Recorded, drawn_action
 
-SECONDS = 2.0
+PAUSE_S = 2.0
+RUN, SECONDS = "run ", "seconds "  # first words of printed lines
 
 
 class InMemory(Recorded):
@@ -46,12 +48,12 @@ def run_anything(home: Path, template: str, seed: int, *, feeds: Path, actions: 
     shutil.copytree(feeds, home / "feeds")
     script = Random(seed)
     stage = InMemory(home, template, seed=seed, on_files=on_files)
-    stage.run(script.random() * SECONDS)
+    stage.run(script.random() * PAUSE_S)
     for _ in range(actions):
         turn = script.random()
         if turn < 0.12:
             stage.sleep()
-            stage.run(script.random() * SECONDS)
+            stage.run(script.random() * PAUSE_S)
             stage.wake()
         elif turn < 0.2:
             stage.kill()
@@ -60,7 +62,7 @@ def run_anything(home: Path, template: str, seed: int, *, feeds: Path, actions: 
             name, fields = drawn_action(script, stage.host.snapshot(SLUG))
             stage.act(name, **fields)
         stage.look()
-        stage.run(script.random() * SECONDS)
+        stage.run(script.random() * PAUSE_S)
     stage.close()
     journal = stage.journal()
     return f"{len(journal)} {sha256(b''.join(journal)).hexdigest()[:24]}"
@@ -69,8 +71,10 @@ def run_anything(home: Path, template: str, seed: int, *, feeds: Path, actions: 
 def main(arguments: list[str]) -> None:
     """Print a line for each `TEMPLATE SEED` of the arguments; the first two are a scratch home and the feeds."""
     home, feeds, *pairs = arguments
+    began_s = time.perf_counter()
     for template, seed in zip(pairs[::2], pairs[1::2], strict=True):
-        print(template, seed, run_anything(Path(home), template, int(seed), feeds=Path(feeds)), flush=True)
+        print(f"{RUN}{template} {seed} {run_anything(Path(home), template, int(seed), feeds=Path(feeds))}", flush=True)
+    print(f"{SECONDS}{time.perf_counter() - began_s}")
 
 
 if __name__ == "__main__":
