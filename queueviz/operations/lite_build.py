@@ -41,12 +41,12 @@ class Built(NamedTuple):
     made: bool
 
 
-def build(site: Path, home: Path, *, quick: bool = False) -> Built:
-    """Write `static/lite/<digest>/` and `static/lite/manifest.json` below `site`; remove earlier folders.
+def build(site: Path, home: Path, *, quick: bool = False, static: Path | None = None) -> Built:
+    """Write `lite/<digest>/` and `lite/manifest.json` below `static`, that of `site`; remove earlier folders.
 
     `home`: the data home, for the feed.  `quick`: compress less, for tests.  Raises NotBuilt.
     """
-    pyodide, out = site / "node_modules" / "pyodide", site / "static" / "lite"
+    pyodide, out = site / "node_modules" / "pyodide", (static or site / "static") / "lite"
     if not pyodide.is_dir():
         raise NotBuilt("Pyodide is not installed. Run script/setup lite, which needs Node.js.")
     stamp = _stamp(site)

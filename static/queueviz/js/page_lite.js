@@ -1,18 +1,22 @@
 /* Lite: the sandbox runs in a worker of this page. It shows how far the worker is, then the tab that the address names. */
 import { say } from "./announce.js";
-import { $, calm, el, hide, json, text } from "./dom.js";
+import { $, $$, around, calm, el, hide, json, text } from "./dom.js";
 import { duration } from "./format.js";
 import { LiteLink } from "./lite_link.js";
+import { runDoes, textHere } from "./lite_run.js";
 import { LiteTabs } from "./lite_tabs.js";
 import { setUpToasts } from "./toasts.js";
 import { t } from "./words.js";
 
 const config = json("lite"), box = $("#lite-tabs"), state = $("#lite-state"), trouble = $("#lite-trouble"), meter = $("#lite-meter");
 const MEGABYTE = 1e6, KEPT_S = 365 * 24 * 3600;
+const SERVER_TOO = [404, 422]; // refused there as well
+const recipe = config?.kind === "recipe" ? textHere() : "";
 /** @type {LiteLink | null} */
 let link = null;
 /** @type {LiteTabs | null} */
 let tabs = null;
+let keptState = "";
 
 /** How pages are drawn. The server keeps it in cookies, from which it draws the next page: so does this one. */
 const reader = () => ({ language, theme: document.documentElement.dataset.theme, details: /(?:^|; )details=1/.test(document.cookie) });
@@ -22,21 +26,25 @@ const keep = (name, value) => (document.cookie = `${name}=${value};path=/;max-ag
 const megabytes = (bytes) => (bytes / MEGABYTE).toFixed(1);
 
 function progress({ phase, loaded_bytes, total_bytes }) {
-  const isLoading = phase === "loading";
-  text(state, isLoading ? t("lite.loading", { loaded: megabytes(loaded_bytes), total: megabytes(total_bytes) }) : t("lite.starting"));
-  if (isLoading) [meter.value, meter.max] = [loaded_bytes, total_bytes];
+  if (phase === "loading") text(state, t("lite.loading", { loaded: megabytes(loaded_bytes), total: megabytes(total_bytes) }));
+  else if (phase === "executing") text(state, t("lite.executing", { share: Math.floor(loaded_bytes * 100) }));
+  else text(state, t("lite.starting"));
+  if (phase !== "starting") [meter.max, meter.value] = [total_bytes, loaded_bytes];
   else if (!calm()) meter.removeAttribute("value");
 }
 
-/** @param {string} why */
-function fail(why) {
+/** @param {string} why @param {{ status: number, error: string, hint: string } | null} [refusal] of the engine, in the reader's language */
+function fail(why, refusal = null) {
   tabs?.end();
   link?.end();
   hide($("#lite-loading"), true);
   hide(trouble, false);
-  text($("#lite-why"), t(`lite.${why}`) === why ? t("lite.engine") : t(`lite.${why}`));
-  hide($("#lite-again"), why === "unsupported");
-  hide($("#lite-over"), why !== "engine" && why !== "memory"); // a run that was kept may be what fails
+  const isHopeless = SERVER_TOO.includes(refusal?.status ?? 0);
+  text($("#lite-why"), refusal?.error ?? (t(`lite.${why}`) === why ? t("lite.engine") : t(`lite.${why}`)));
+  text($("#lite-hint"), refusal?.hint ?? "");
+  hide($("#lite-again"), why === "unsupported" || why === "recipe" || isHopeless);
+  hide($("[data-lite=server]", trouble), isHopeless);
+  hide($("#lite-over"), isHopeless || !["engine", "memory", "refused"].includes(why)); // a run that was kept may be what fails
   trouble.focus();
 }
 
@@ -52,8 +60,17 @@ function toast(sentence) {
   $("#toasts").append(el("div", { class: "toast" }, sentence));
 }
 
+const does = config && runDoes(config, (path) => /** @type {LiteLink} */ (link).request("GET", path), { refused: toast, copied: () => toast(t("lite.copied")) });
+
+/** What the server does not know of the bar: whether the run is kept, and the text in the fragment. */
+function dress() {
+  if (keptState) showKept(keptState);
+  if (recipe) for (const node of $$("a[data-lite=server]")) node.hash = recipe;
+}
+
 /** Whether this browser keeps the sandbox for the next visit. A run that is kept can be deleted. @param {string} state */
 function showKept(state) {
+  keptState = state;
   text($("#lite-kept"), t(`lite.${state}`));
   hide($("#lite-over"), state === "none" || state === "other");
 }
@@ -76,12 +93,13 @@ function start({ fresh = false } = {}) {
   hide(trouble, true);
   hide($("#lite-loading"), false);
   if (typeof WebAssembly !== "object" || typeof Worker !== "function") return fail("unsupported");
+  if (config.kind === "recipe" && !recipe) return fail("recipe");
   progress({ phase: "loading", loaded_bytes: 0, total_bytes: config.files.total_bytes });
   link = new LiteLink(config, reader);
-  tabs = new LiteTabs({ box, link, root: config.root, unanswered });
+  tabs = new LiteTabs({ box, link, root: config.root, start: config.first, recipe, unanswered });
   const [made, shown] = [link, tabs];
   made.addEventListener("progress", ({ detail }) => progress(detail));
-  made.addEventListener("failed", ({ detail }) => made === link && fail(detail.why));
+  made.addEventListener("failed", ({ detail }) => made === link && fail(detail.why, detail.refusal));
   made.addEventListener("ready", () => shown.first());
   made.addEventListener("kept", ({ detail }) => showKept(detail.state));
   made.addEventListener("slept", ({ detail }) => toast(t("lite.slept", { time: duration(detail.slept_ms) })));
@@ -95,7 +113,8 @@ function start({ fresh = false } = {}) {
     outer: (address) => shown.outer(address),
   };
   made.start({
-    files: config.files, kind: config.kind, name: config.name, slug: config.slug, seed: null, fresh, root: config.root, static: config.static,
+    files: config.files, kind: config.kind, name: recipe || config.name, title: config.title, slug: config.slug, seed: null, fresh,
+    root: config.root, static: config.static,
     home: config.home, language, theme: document.documentElement.dataset.theme,
   });
 }
@@ -109,6 +128,7 @@ async function speak(form) {
   const translated = new DOMParser().parseFromString(page, "text/html"), bar = $(".litebar", translated);
   if (!bar) return;
   $(".litebar").replaceWith(bar);
+  dress();
   document.documentElement.lang = translated.documentElement.lang;
 }
 
@@ -117,6 +137,11 @@ if (config) {
   new MutationObserver(() => keep(config.cookies.theme, document.documentElement.dataset.theme)).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   box.addEventListener("shown", () => hide($("#lite-loading"), true));
   $("#lite-again").addEventListener("click", () => start());
-  $("#lite-over").addEventListener("click", startOver);
+  document.addEventListener("click", ({ target }) => {
+    if (around(target, "#lite-over")) startOver();
+    else does?.[around(target, "button[data-lite]")?.dataset.lite]?.();
+  });
+  addEventListener("hashchange", () => recipe && recipe !== textHere() && location.reload());
+  dress();
   start();
 }

@@ -79,23 +79,34 @@ async function begin(message) {
   ours.forEach((pack, i) => unpack(pack, all[i]));
   py.runPython(`import sys; sys.path.insert(0, "${APP}")`);
   const begun = await py.runPythonAsync(`
+from sandbox.kernel.errors import SandboxError
 from sandbox.lite.entry import Lite, reads_flights
 
-async def begin(home, say, closed, slug, kind, name, seed, progress, log, feed):
+async def begin(home, say, closed, slug, kind, name, seed, progress, log, feed, refused, language, static):
     log = log.to_bytes()
-    if reads_flights(kind, name, log):
-        coming = feed()
-        if log or kind in ("incident", "recipe"):
-            await coming
-    lite = Lite(home, say, closed, log=log)
-    if lite.restored_bytes:
-        return lite, await lite.resume(), lite.restored_bytes
-    await lite.begin(slug, kind, name, seed, progress)
+    try:
+        if reads_flights(kind, name, log):
+            coming = feed()
+            if log or kind in ("incident", "recipe"):
+                await coming
+        lite = Lite(home, say, closed, log=log)
+        if lite.restored_bytes:
+            return lite, await lite.resume(), lite.restored_bytes
+        await lite.begin(slug, kind, name, seed, progress)
+    except SandboxError as error:
+        from queueviz.lite.site import refusal
+        refused(*refusal(error, language=language, static=static))
+        raise
     return lite, slug, 0
 
 begin`);
   const executed = (share) => postMessage({ k: "progress", phase: "executing", loaded_bytes: share, total_bytes: 1 });
-  const made = await begun(HOME, say, toldClosed, order.slug, order.kind, order.name, order.seed ?? undefined, executed, await log, theFeed);
+  let refusal = null;
+  const refused = (status, error, hint) => void (refusal = { status, error, hint });
+  const given = [order.slug, order.kind, order.name, order.seed ?? undefined, executed, await log, theFeed, refused, order.language, order.static];
+  const made = await begun(HOME, say, toldClosed, ...given).catch((error) => {
+    throw Object.assign(error, refusal && { why: "refused", refusal });
+  });
   let restored_bytes;
   [lite, order.slug, restored_bytes] = made;
   made.destroy();
@@ -169,8 +180,8 @@ function theSite() {
     const make = await py.runPythonAsync(`
 from queueviz.lite.site import Site
 
-def make(lite, slug, root, static, home):
-    site = Site(lite.port, slug, root=root, static=static, home=home)
+def make(lite, slug, root, static, home, name):
+    site = Site(lite.port, slug, root=root, static=static, home=home, name=name)
 
     async def answer(method, path, body, language, theme, details, htmx):
         one = await site.answer(method, path, body, language=language, theme=theme, details=details, htmx=htmx)
@@ -179,7 +190,7 @@ def make(lite, slug, root, static, home):
     return answer
 
 make`);
-    return make(lite, order.slug, order.root, order.static, order.home);
+    return make(lite, order.slug, order.root, order.static, order.home, order.title);
   })());
 }
 
@@ -206,8 +217,8 @@ function why(error) {
 }
 
 function failed(error) {
-  console.error(error);
-  postMessage({ k: "failed", why: why(error) });
+  if (!error.refusal) console.error(error);
+  postMessage({ k: "failed", why: why(error), refusal: error.refusal ?? null });
 }
 
 onmessage = ({ data }) => {
