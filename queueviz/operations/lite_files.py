@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from django.conf import settings
 from django.contrib.staticfiles import finders
@@ -14,6 +14,15 @@ class Pack(TypedDict):
     """One archive: its size as it is transferred and as it is then.  `use`: stdlib, path, files or wheel."""
 
     url: str
+    use: str
+    size_bytes: int
+    raw_bytes: int
+
+
+class ListedPack(TypedDict):
+    """The same in the manifest, which has a name for an address."""
+
+    name: str
     use: str
     size_bytes: int
     raw_bytes: int
@@ -44,7 +53,7 @@ def lite_files() -> LiteFiles | None:
     }
 
 
-def _pack(folder: str, pack: dict[str, Any]) -> Pack:
+def _pack(folder: str, pack: ListedPack) -> Pack:
     return {
         "url": folder + pack["name"],
         "use": pack["use"],

@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 from csp.decorators import csp_update
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.templatetags.static import static
 from django.urls import reverse
@@ -68,7 +69,7 @@ class Known(NamedTuple):
 
 
 @require_GET
-def template(request: HttpRequest, template: str) -> HttpResponse:
+def template(request: HttpRequest, template: str) -> HttpResponseBase:
     """Show the page that runs a sandbox of this template, or the list of templates if there is none of that name."""
     if template in TEMPLATES:
         root = reverse("lite", args=[template])
@@ -79,7 +80,7 @@ def template(request: HttpRequest, template: str) -> HttpResponse:
 
 
 @require_GET
-def lab(request: HttpRequest, lab: str) -> HttpResponse:
+def lab(request: HttpRequest, lab: str) -> HttpResponseBase:
     """Show the page that begins this lab, or the list of labs."""
     if (chosen := LABS.get(lab)) is not None:
         root, server = reverse("lite-lab", args=[lab]), reverse("lab-start", args=[lab])
@@ -92,7 +93,7 @@ def lab(request: HttpRequest, lab: str) -> HttpResponse:
 
 
 @require_GET
-def incident(request: HttpRequest, slug: str) -> HttpResponse:
+def incident(request: HttpRequest, slug: str) -> HttpResponseBase:
     """Show the page that executes this incident, or the list of incidents."""
     if (chosen := INCIDENTS.get(slug)) is not None:
         root, server = reverse("lite-incident", args=[slug]), reverse("incident-open", args=[slug])
@@ -107,16 +108,20 @@ def incident(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_GET
-def recipe(request: HttpRequest) -> HttpResponse:
+def recipe(request: HttpRequest) -> HttpResponseBase:
     """Show the page that executes the recipe in its fragment, which browsers do not send."""
     address = reverse("lite-recipe")
     return _page(request, Beginning("recipe", "", gettext("Reproducible run"), address, reverse("recipe")))
 
 
-@csp_update({"worker-src": ["'self'"], "frame-src": ["'self'"]})  # type: ignore[arg-type]  # it passes arguments on
-def _page(request: HttpRequest, beginning: Beginning) -> HttpResponse:
+def _page(request: HttpRequest, beginning: Beginning) -> HttpResponseBase:
     values = {"beginning": beginning, "config": _config(beginning), "texts": {"texts": TEXTS}}
-    return render(request, PAGE, values)
+
+    @csp_update({"worker-src": ["'self'"], "frame-src": ["'self'"]})
+    def drawn(request: HttpRequest) -> HttpResponseBase:
+        return render(request, PAGE, values)
+
+    return drawn(request)
 
 
 def _unknown(request: HttpRequest, message: str, heading: str, known: list[Known]) -> HttpResponse:
