@@ -16,7 +16,7 @@ function came(bytes) {
 
 /** A pack's bytes; it counts as it comes, in bytes of the transfer. */
 async function fetched({ url, size_bytes, raw_bytes }) {
-  const file = await fetch(url);
+  const file = await plainly(url);
   if (!file.ok || !file.body) throw new TypeError(`${url}: ${file.status}`);
   let left = size_bytes;
   const counted = file.body.pipeThrough(new TransformStream({
@@ -27,9 +27,22 @@ async function fetched({ url, size_bytes, raw_bytes }) {
       out.enqueue(chunk);
     },
   }));
-  const plain = url.endsWith(".gz") ? counted.pipeThrough(new DecompressionStream("gzip")) : counted;
-  return new Uint8Array(await new Response(plain).arrayBuffer());
+  return unpacked(new Response(counted));
 }
+
+/** Bytes of an archive, which an export has as .gz. Some hosts declare that as its encoding, and the browser has unpacked it. */
+async function unpacked(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
+  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
+}
+
+/** Pyodide fetches the standard library by itself. */
+const plainly = fetch;
+globalThis.fetch = async (input, options) => {
+  const file = await plainly(input, options);
+  return file.ok && file.url.endsWith(".gz") ? new Response(await unpacked(file)) : file;
+};
 
 /** Pyodide fetches its own files, so that the browser compiles while it loads and keeps what it compiled: counted when they are there. */
 function countOwn(folder, packs) {
@@ -48,7 +61,7 @@ function countOwn(folder, packs) {
 /** Python imports from an archive of modules as it is; pages and a wheel need files. */
 function unpack({ url, use }, bytes) {
   if (use === "path") {
-    const path = `${APP}/${url.split("/").at(-1)}`;
+    const path = `${APP}/${url.split("/").at(-1).replace(/\.gz$/, "")}`;
     py.FS.writeFile(path, bytes);
     py.runPython(`import sys; sys.path.insert(0, ${JSON.stringify(path)})`);
   } else py.unpackArchive(bytes, use === "wheel" ? "wheel" : "zip", use === "wheel" ? {} : { extractDir: "/" });
