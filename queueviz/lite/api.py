@@ -16,6 +16,7 @@ from queueviz.lite.pages import Pages, done
 from queueviz.lite.request import LIMITS, NDJSON, Answer, Fields, Request, json
 from queueviz.whole_numbers import event_number
 from sandbox.control.questions import parse_question
+from sandbox.control.recipe_text import pack
 from sandbox.journal.event_filter import EventFilter, Show
 from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused
@@ -57,6 +58,8 @@ class Api:
             case "GET", ("changes",):
                 first, last = _number(request.GET, "from") or 0, _number(request.GET, "to")
                 return json(changes_body(await done(self._port.changes(self._slug, first, last))))
+            case "GET", ("recipe",):
+                return json({"text": await self._recipe(_number(request.GET, "at"))})
             case "GET", ("recording",):
                 raise ActionRefused(422, "Exact values of the past need a server.")
         raise ActionRefused(404, "No page has this address.", "See /api/docs.")
@@ -65,6 +68,12 @@ class Api:
         whole = await done(self._port.snapshot(self._slug))
         whole["sandbox"] = {**whole["sandbox"], "slug": self._slug, "name": self._name, "expires_at": None}
         return json(whole)
+
+    async def _recipe(self, at: int | None) -> str:
+        """Return the run up to event `at`, or up to now, as the text of a link."""
+        if at is None:
+            at = await done(self._port.newest_seq(self._slug))
+        return pack(await done(self._port.recipe(self._slug, at)), LIMITS)
 
     async def _events(self, query: Fields) -> Answer:
         """Return events after `after` as lines of JSON: 10 000, or `most`."""

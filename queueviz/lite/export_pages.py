@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypedDict
+from urllib.parse import urlencode
 
 from django.template import Context
 from django.utils import translation
@@ -20,6 +21,7 @@ from queueviz.lite.addresses import OF_SITE, Addresses, at
 from queueviz.lite.configuration import LANGUAGES, configure, templates
 from queueviz.templatetags.pages import template_text
 from sandbox.cluster.templates import TEMPLATES
+from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS
 from sandbox.labs.catalogue.symptoms import SYMPTOMS
 from sandbox.labs.incidents import INCIDENTS
@@ -28,6 +30,7 @@ RUN = "queueviz/pages/lite.html"
 LIST = "queueviz/pages/lite_list.html"
 LEDGER = "queueviz/pages/lite_ledger.html"
 STATIC = "/static/"
+RECIPE = "lite/recipe/"
 ROOTED = re.compile(r'\b(href|src)="/')
 
 TITLES = {
@@ -44,6 +47,16 @@ class Card(NamedTuple):
     address: str
     title: str
     text: object
+
+
+class Beginning(NamedTuple):
+    """What a sandbox begins from.  `path`: of its page; `first`: the first page of the sandbox, below its root."""
+
+    kind: str
+    name: str
+    title: str
+    path: str
+    first: str = ""
 
 
 class Page(NamedTuple):
@@ -118,19 +131,26 @@ def _incidents() -> list[Card]:
 
 def _runs(order: Order, language: str) -> Iterator[Page]:
     """Yield the pages that run a sandbox."""
-    runs = [("template", name, f"lite/{name}/") for name in TEMPLATES]
-    runs += [("lab", lab.slug, OF_SITE["lab-start"].format(lab.slug)) for pack in PACKS for lab in pack.labs]
-    runs += [("incident", slug, f"lite/incident/{slug}/") for slug in INCIDENTS]
-    runs += [("recipe", "", "lite/recipe/")]
-    for kind, name, path in runs:
-        values = {"config": _config(order["files"], kind, name, path, language), "texts": {"texts": order["texts"][language]}}
-        yield Page(path, RUN, {"template": name or kind, **values})
+    for begins in _beginnings():
+        config = _config(order["files"], begins, language)
+        yield Page(begins.path, RUN, {"beginning": begins, "config": config, "texts": {"texts": order["texts"][language]}})
 
 
-def _config(files: dict[str, Any], kind: str, name: str, path: str, language: str) -> dict[str, Any]:
+def _beginnings() -> Iterator[Beginning]:
+    for name in TEMPLATES:
+        yield Beginning("template", name, name, f"lite/{name}/")
+    for lab in LABS.values():
+        yield Beginning("lab", lab.slug, gettext(lab.title), OF_SITE["lab-start"].format(lab.slug), f"labs/{lab.slug}/")
+    for one in INCIDENTS.values():
+        first = "?" + urlencode({"group": one.group, "topic": one.topic})
+        yield Beginning("incident", one.slug, gettext(one.title), f"lite/incident/{one.slug}/", first)
+    yield Beginning("recipe", "", gettext("Reproducible run"), RECIPE)
+
+
+def _config(files: dict[str, Any], begins: Beginning, language: str) -> dict[str, Any]:
     """Return the start values of the page's module.  Addresses are relative to the page."""
-    home = "../" * path.count("/")
-    site = up(folder_of(language) + path)
+    home = "../" * begins.path.count("/")
+    site = up(folder_of(language) + begins.path)
     static = site + STATIC[1:]
     return {
         "files": {
@@ -139,14 +159,17 @@ def _config(files: dict[str, Any], kind: str, name: str, path: str, language: st
             "packs": [pack | {"url": static + pack["url"]} for pack in files["packs"]],
         },
         "worker": f"{static}queueviz/js/lite/worker.js",
-        "kind": kind,
-        "name": name,
-        "slug": f"lite-{name or kind}",
+        "kind": begins.kind,
+        "name": begins.name,
+        "title": "" if begins.kind == "template" else begins.title,
+        "first": begins.first,
+        "slug": f"lite-{begins.name or begins.kind}",
         "root": "./",
         "home": home,
+        "recipes": {"server": None, "lite": home + RECIPE},
         "static": static,
         "cookies": None,
-        "translated": {code: site + folder_of(code) + path for code, _ in LANGUAGES},
+        "translated": {code: site + folder_of(code) + begins.path for code, _ in LANGUAGES},
     }
 
 

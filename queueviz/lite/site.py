@@ -26,6 +26,18 @@ PARTIAL = frozenset({"actions", "ask", "part"})  # first parts of paths whose an
 FORM = frozenset({"actions", "ask"})  # and whose refusals are shown beside a form
 
 
+def refusal(error: SandboxError, *, language: str, static: str) -> tuple[int, str, str]:
+    """Return the status, sentence and hint of a refusal to begin, before there is a site, in the reader's language."""
+    configure(static)
+    with translation.override(_known(language)):
+        status, texts = refusal_texts.of_engine(error)
+    return status, texts["error"], texts["hint"]
+
+
+def _known(language: str) -> str:
+    return language if language in dict(LANGUAGES) else "en"
+
+
 class Site:
     """The site of one sandbox.
 
@@ -67,8 +79,7 @@ class Site:
         address, _, query = path.partition("?")
         parts = parts_of(address)
         first = parts[0] if parts else ""
-        known = language if language in dict(LANGUAGES) else "en"
-        with translation.override(known), at(self._addresses):
+        with translation.override(_known(language)), at(self._addresses):
             request = Request(
                 method,
                 parts,

@@ -21,7 +21,7 @@ NOT_NEEDED = """
 """
 """Top-level names of the standard library that neither the engine nor the pages import."""
 
-ENCODINGS = "__init__ aliases ascii cp437 idna latin_1 punycode raw_unicode_escape unicode_escape utf_8"
+ENCODINGS = "__init__ aliases ascii cp437 idna latin_1 punycode raw_unicode_escape unicode_escape utf_16_be utf_8 utf_8_sig"
 
 
 class Source(NamedTuple):

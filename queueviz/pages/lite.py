@@ -1,44 +1,120 @@
 """Lite: a sandbox that runs in the reader's browser.  The server only sends the page and its files."""
 
+from typing import NamedTuple
+from urllib.parse import urlencode
+
 from csp.decorators import csp_update
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.templatetags.static import static
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
 from queueviz.operations.lite_files import lite_files
 from queueviz.pages.context import THEME_COOKIE
 from queueviz.slugs import new_slug
+from queueviz.templatetags.pages import template_text
 from sandbox.cluster.templates import TEMPLATES
+from sandbox.labs.catalogue import LABS
+from sandbox.labs.incidents import INCIDENTS
 
 PAGE = "queueviz/pages/lite.html"
 UNKNOWN = "queueviz/pages/lite_unknown.html"
 TEXTS = {
     "lite.loading": _("Loading: {loaded} of {total} MB"),
     "lite.starting": _("Starting the broker"),
+    "lite.executing": _("Executing the run: {share} %"),
+    "lite.copied": _("Copied"),
     "lite.network": _("The files could not be loaded."),
     "lite.memory": _("This browser does not have enough free memory for the sandbox."),
     "lite.engine": _("The sandbox stopped in this browser because of an error."),
     "lite.answer": _("This page cannot be shown in the browser."),
     "lite.unsupported": _("This browser cannot run the sandbox: it has no WebAssembly."),
+    "lite.recipe": _("This is not a reproducible link."),
 }
 
 
+class Beginning(NamedTuple):
+    """What a sandbox begins from.  `kind`, `name`: as `sandbox.lite.entry` has them; a recipe's text is the reader's.
+
+    `first`: the first page, below the root.  `server`: the address at which the server begins the same.
+    """
+
+    kind: str
+    name: str
+    title: str
+    root: str
+    server: str
+    first: str = ""
+
+
+class Known(NamedTuple):
+    """One of those there are, in the list that an unknown name gets."""
+
+    address: str
+    title: str
+    text: object
+
+
 @require_GET
-@csp_update({"worker-src": ["'self'"], "frame-src": ["'self'"]})  # type: ignore[arg-type]  # it passes arguments on
-def lite(request: HttpRequest, template: str) -> HttpResponse:
+def template(request: HttpRequest, template: str) -> HttpResponse:
     """Show the page that runs a sandbox of this template, or the list of templates if there is none of that name."""
-    if template not in TEMPLATES:
-        return render(request, UNKNOWN, {"template": template, "templates": list(TEMPLATES)}, status=404)
-    return render(
-        request, PAGE, {"template": template, "config": _config("template", template), "texts": {"texts": TEXTS}}
-    )
+    if template in TEMPLATES:
+        root = reverse("lite", args=[template])
+        return _page(request, Beginning("template", template, template, root, reverse("new")))
+    known = [Known(reverse("lite", args=[name]), name, template_text(name)) for name in TEMPLATES]
+    message = gettext("No template is named %(template)s.") % {"template": template}
+    return _unknown(request, message, gettext("Templates"), known)
 
 
-def _config(kind: str, name: str) -> dict[str, object] | None:
+@require_GET
+def lab(request: HttpRequest, lab: str) -> HttpResponse:
+    """Show the page that begins this lab, or the list of labs."""
+    if (chosen := LABS.get(lab)) is not None:
+        root, server = reverse("lite-lab", args=[lab]), reverse("lab-start", args=[lab])
+        return _page(request, Beginning("lab", lab, gettext(chosen.title), root, server, f"labs/{lab}/"))
+    known = [
+        Known(reverse("lite-lab", args=[slug]), gettext(one.title), gettext(one.goal)) for slug, one in LABS.items()
+    ]
+    return _unknown(request, gettext("No lab is named %(lab)s.") % {"lab": lab}, gettext("Labs"), known)
+
+
+@require_GET
+def incident(request: HttpRequest, slug: str) -> HttpResponse:
+    """Show the page that executes this incident, or the list of incidents."""
+    if (chosen := INCIDENTS.get(slug)) is not None:
+        root, server = reverse("lite-incident", args=[slug]), reverse("incident-open", args=[slug])
+        first = "?" + urlencode({"group": chosen.group, "topic": chosen.topic})
+        return _page(request, Beginning("incident", slug, gettext(chosen.title), root, server, first))
+    known = [
+        Known(reverse("lite-incident", args=[name]), gettext(one.title), gettext(one.symptom))
+        for name, one in INCIDENTS.items()
+    ]
+    message = gettext("No incident is named %(incident)s.") % {"incident": slug}
+    return _unknown(request, message, gettext("Incidents"), known)
+
+
+@require_GET
+def recipe(request: HttpRequest) -> HttpResponse:
+    """Show the page that executes the recipe in its fragment, which browsers do not send."""
+    address = reverse("lite-recipe")
+    return _page(request, Beginning("recipe", "", gettext("Reproducible run"), address, reverse("recipe")))
+
+
+@csp_update({"worker-src": ["'self'"], "frame-src": ["'self'"]})  # type: ignore[arg-type]  # it passes arguments on
+def _page(request: HttpRequest, beginning: Beginning) -> HttpResponse:
+    values = {"beginning": beginning, "config": _config(beginning), "texts": {"texts": TEXTS}}
+    return render(request, PAGE, values)
+
+
+def _unknown(request: HttpRequest, message: str, heading: str, known: list[Known]) -> HttpResponse:
+    return render(request, UNKNOWN, {"message": message, "heading": heading, "known": known}, status=404)
+
+
+def _config(beginning: Beginning) -> dict[str, object] | None:
     """Return the start values of the page's module, or None if Lite was not built on this server."""
     files = lite_files()
     if files is None:
@@ -46,11 +122,14 @@ def _config(kind: str, name: str) -> dict[str, object] | None:
     return {
         "files": files,
         "worker": static("queueviz/js/lite/worker.js"),
-        "kind": kind,
-        "name": name,
+        "kind": beginning.kind,
+        "name": beginning.name,
+        "title": "" if beginning.kind == "template" else beginning.title,
+        "first": beginning.first,
         "slug": new_slug(),
-        "root": reverse("lite", args=[name]),
+        "root": beginning.root,
         "home": reverse("home"),
+        "recipes": {"server": reverse("recipe"), "lite": reverse("lite-recipe")},
         "static": settings.STATIC_URL,
         "cookies": {"theme": THEME_COOKIE, "language": settings.LANGUAGE_COOKIE_NAME},
     }

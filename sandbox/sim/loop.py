@@ -7,7 +7,7 @@ timer.  The loop itself is deterministic without a seed.
 import asyncio
 import contextvars
 import logging
-from asyncio import events
+from asyncio import events, tasks
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
@@ -96,6 +96,7 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
         if self._running:
             raise RuntimeError("this loop is already running")
         before = events._get_running_loop()
+        task = _swap_task(before, None)
         self._running = True
         events._set_running_loop(self)
         try:
@@ -103,6 +104,7 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
         finally:
             self._running = False
             events._set_running_loop(before)
+            _swap_task(before, task)
 
     def run_turn(self) -> None:
         """Run one turn, at the time of the next callback.  Raises Stuck if nothing is scheduled."""
@@ -286,3 +288,12 @@ class SimLoop(LoopInterface):  # type: ignore[misc]
     def _complaint(self, what: str) -> str:
         names = ", ".join(task.get_name() for task in self._waiting()[:8]) or "no task"
         return f"{what}, at t={self._now:.3f} s; waiting: {names}"
+
+
+def _swap_task(loop: asyncio.AbstractEventLoop | None, task: "asyncio.Task[Any] | None") -> "asyncio.Task[Any] | None":
+    """Replace the task that runs in `loop`, and return it.
+
+    From Python 3.14 on a thread has one running task, whatever its loop, and refuses a second one.
+    """
+    swap = getattr(tasks, "_swap_current_task", None)  # Python 3.12
+    return None if loop is None or swap is None else swap(loop, task)  # type: ignore[no-any-return]

@@ -9,8 +9,13 @@ import pytest
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
+from django.utils.html import escape
 
 from queueviz.operations.static_files import WORKER_POLICY, HashedFiles, StaticFiles
+from sandbox.labs.catalogue import LABS
+from sandbox.labs.incidents import INCIDENTS
+
+LAB, INCIDENT = "pinned-offset", "lag-after-a-deploy"
 
 MANIFEST = {
     "engine": "0123456789abcdef",
@@ -56,7 +61,37 @@ def test_the_page_has_the_addresses_of_its_files(visitor: Client, built: Path) -
         "total_bytes": 9,
     }
     assert config["worker"].startswith("/static/queueviz/js/lite/worker.")
-    assert (config["template"], config["root"], config["static"]) == ("flights", "/lite/flights/", "/static/")
+    assert (config["kind"], config["name"]) == ("template", "flights")
+    assert (config["root"], config["static"]) == ("/lite/flights/", "/static/")
+    assert config["recipes"] == {"server": "/recipe/", "lite": "/lite/recipe/"}
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "name", "first", "title", "server"),
+    [
+        ("flights/", "template", "flights", "", "flights", 'action="/new/"'),
+        (f"lab/{LAB}/", "lab", LAB, f"labs/{LAB}/", LABS[LAB].title, f'action="/labs/{LAB}/"'),
+        (
+            f"incident/{INCIDENT}/",
+            "incident",
+            INCIDENT,
+            "?group=billing&topic=orders",
+            INCIDENTS[INCIDENT].title,
+            f'action="/incidents/{INCIDENT}/"',
+        ),
+        ("recipe/", "recipe", "", "", "Reproducible run", 'href="/recipe/"'),
+    ],
+)
+def test_each_kind_has_its_first_page_its_title_and_its_way_to_the_server(
+    visitor: Client, built: Path, path: str, kind: str, name: str, first: str, title: str, server: str
+) -> None:
+    page = visitor.get(f"/lite/{path}")
+    config = _config(page)
+    assert (config["kind"], config["name"], config["first"]) == (kind, name, first)
+    assert config["root"] == f"/lite/{path}"
+    assert f"<title>{escape(title)} · Runs in your browser · QueueViz</title>" in page.content.decode()
+    assert server in page.content.decode()
+    assert "worker-src 'self'" in page["Content-Security-Policy"]
 
 
 def test_only_this_page_may_start_a_worker_and_none_may_compile(visitor: Client, built: Path) -> None:
@@ -76,10 +111,15 @@ def test_a_server_without_the_files_says_so_and_offers_its_own_sandbox(visitor: 
     assert 'id="lite"' not in page
 
 
-def test_an_unknown_template_is_a_page_with_those_there_are(visitor: Client) -> None:
-    page = visitor.get("/lite/nothing-of-this-name/")
+@pytest.mark.parametrize(
+    ("path", "known"),
+    [("", "flights/"), ("lab/", f"lab/{LAB}/"), ("incident/", f"incident/{INCIDENT}/")],
+)
+def test_an_unknown_name_is_a_page_with_those_there_are(visitor: Client, path: str, known: str) -> None:
+    page = visitor.get(f"/lite/{path}nothing-of-this-name/")
     assert page.status_code == 404
-    assert b'href="/lite/flights/"' in page.content
+    assert "nothing-of-this-name" in page.content.decode()
+    assert f'href="/lite/{known}"' in page.content.decode()
 
 
 @pytest.mark.parametrize("language", ["en", "zh-hans"])

@@ -7,10 +7,11 @@ export const pathOf = (address, base = document.baseURI) => new URL(address, bas
 /** The start values of the page with paths. @template {Record<string, any> | null} T @param {T} config @returns {T} */
 export function resolved(config) {
   if (!config) return config;
-  const { files, translated } = config, paths = {};
+  const { files, recipes, translated } = config, paths = {};
   for (const name of ["worker", "root", "home", "static"]) paths[name] = pathOf(config[name]);
   return {
     ...config, ...paths,
+    recipes: { ...recipes, lite: pathOf(recipes.lite) },
     files: { ...files, pyodide: pathOf(files.pyodide), packs: files.packs.map((pack) => ({ ...pack, url: pathOf(pack.url) })) },
     translated: translated && Object.fromEntries(Object.entries(translated).map(([language, address]) => [language, pathOf(address)])),
   };

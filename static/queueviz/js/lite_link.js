@@ -71,12 +71,12 @@ export class LiteLink extends EventTarget {
     } else if (message.k === "closed") {
       this.#sockets.get(message.n)?.closed(message.code);
       this.#sockets.delete(message.n);
-    } else if (message.k === "failed") this.#fail(message.why);
+    } else if (message.k === "failed") this.#fail(message.why, message.refusal);
     else this.dispatchEvent(new CustomEvent(message.k, { detail: message }));
   }
 
-  #fail(why) {
-    this.dispatchEvent(new CustomEvent("failed", { detail: { why } }));
+  #fail(why, refusal = null) {
+    this.dispatchEvent(new CustomEvent("failed", { detail: { why, refusal } }));
     this.#drop();
   }
 

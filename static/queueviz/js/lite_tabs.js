@@ -1,5 +1,6 @@
 /* Tabs of Lite. Each is a fresh frame, in whose document the worker's answer is written, so that its modules run anew.
-   The page's address names the tab: its query is the tab's, its fragment the path below the root (and the tab's own). */
+   The page's address names the tab: its query is the tab's, its fragment the path below the root (and the tab's own).
+   For a recipe the fragment begins with its text: `#text`, or `#text:path`. */
 import { headerOf } from "./lite_link.js";
 
 const PAINT_MS = 3000; // then a tab is shown as it is
@@ -9,11 +10,13 @@ export class LiteTabs {
   #newest = /** @type {HTMLIFrameElement | null} */ (null);
   #asked = 0;
 
-  /** @param {{ box: HTMLElement, link: import("./lite_link.js").LiteLink, root: string, unanswered: () => void }} options */
-  constructor({ box, link, root, unanswered }) {
+  /** @param {{ box: HTMLElement, link: import("./lite_link.js").LiteLink, root: string, start: string, recipe: string, unanswered: () => void }} options `start`: the first page, below the root */
+  constructor({ box, link, root, start, recipe, unanswered }) {
     this.box = box;
     this.link = link;
     this.root = root;
+    this.start = start;
+    this.recipe = recipe;
     this.unanswered = unanswered;
     this.#popped = () => this.#show(this.inner, { how: null });
     addEventListener("popstate", this.#popped);
@@ -30,7 +33,7 @@ export class LiteTabs {
 
   /** The address of the tab below the root, out of the page's. */
   get inner() {
-    const [path, ...more] = location.hash.slice(1).split("#"), base = new URL(this.root, location.origin);
+    const [path, ...more] = this.#fragment.split("#"), base = new URL(this.root, location.origin);
     const url = new URL(path.replace(/^[/\\]+/, ""), base);
     if (!url.href.startsWith(base.href)) url.href = base.href;
     url.search = location.search;
@@ -38,10 +41,15 @@ export class LiteTabs {
     return url;
   }
 
+  get #fragment() {
+    return location.hash.slice(1 + this.recipe.length).replace(this.recipe ? /^:/ : "", "");
+  }
+
   /** The page's address for one of a tab. @param {string | URL} inner */
   outer(inner) {
     const { pathname, search, hash } = new URL(inner, location.origin), path = pathname.slice(this.root.length);
-    return `${location.origin}${location.pathname}${search}${path || hash ? `#${path}${hash}` : ""}`;
+    const fragment = [this.recipe, `${path}${hash}`].filter(Boolean).join(":");
+    return `${location.origin}${location.pathname}${search}${fragment && `#${fragment}`}`;
   }
 
   get isEmpty() {
@@ -49,7 +57,8 @@ export class LiteTabs {
   }
 
   first() {
-    return this.#show(this.inner, { how: null });
+    if (this.#fragment || location.search) return this.#show(this.inner, { how: null });
+    return this.#show(new URL(this.root + this.start, location.origin), { how: "replaceState" });
   }
 
   /** @param {string} address @param {{ method?: string, body?: string | null, name?: string }} [options] `name`: of a file to save */

@@ -1,14 +1,17 @@
 /* Lite: the sandbox runs in a worker of this page. It shows how far the worker is, then the tab that the address names. */
 import { say } from "./announce.js";
-import { $, $$, calm, el, hide, json, text } from "./dom.js";
+import { $, $$, around, calm, el, hide, json, text } from "./dom.js";
 import { pathOf, resolved } from "./lite_addresses.js";
 import { LiteLink } from "./lite_link.js";
+import { runDoes, textHere } from "./lite_run.js";
 import { LiteTabs } from "./lite_tabs.js";
 import { setUpToasts } from "./toasts.js";
 import { t } from "./words.js";
 
 const config = resolved(json("lite")), box = $("#lite-tabs"), state = $("#lite-state"), trouble = $("#lite-trouble"), meter = $("#lite-meter");
 const MEGABYTE = 1e6, KEPT_S = 365 * 24 * 3600;
+const SERVER_TOO = [404, 422]; // refused there as well
+const recipe = config?.kind === "recipe" ? textHere() : "";
 /** @type {LiteLink | null} */
 let link = null;
 /** @type {LiteTabs | null} */
@@ -25,40 +28,54 @@ function keep(name, value) {
 const megabytes = (bytes) => (bytes / MEGABYTE).toFixed(1);
 
 function progress({ phase, loaded_bytes, total_bytes }) {
-  const isLoading = phase === "loading";
-  text(state, isLoading ? t("lite.loading", { loaded: megabytes(loaded_bytes), total: megabytes(total_bytes) }) : t("lite.starting"));
-  if (isLoading) [meter.value, meter.max] = [loaded_bytes, total_bytes];
+  if (phase === "loading") text(state, t("lite.loading", { loaded: megabytes(loaded_bytes), total: megabytes(total_bytes) }));
+  else if (phase === "executing") text(state, t("lite.executing", { share: Math.floor(loaded_bytes * 100) }));
+  else text(state, t("lite.starting"));
+  if (phase !== "starting") [meter.max, meter.value] = [total_bytes, loaded_bytes];
   else if (!calm()) meter.removeAttribute("value");
 }
 
-/** @param {string} why */
-function fail(why) {
+/** @param {string} why @param {{ status: number, error: string, hint: string } | null} [refusal] of the engine, in the reader's language */
+function fail(why, refusal = null) {
   tabs?.end();
   link?.end();
   hide($("#lite-loading"), true);
   hide(trouble, false);
-  text($("#lite-why"), t(`lite.${why}`) === why ? t("lite.engine") : t(`lite.${why}`));
-  hide($("#lite-again"), why === "unsupported");
+  text($("#lite-why"), refusal?.error ?? (t(`lite.${why}`) === why ? t("lite.engine") : t(`lite.${why}`)));
+  text($("#lite-hint"), refusal?.hint ?? "");
+  hide($("#lite-again"), why === "unsupported" || why === "recipe" || SERVER_TOO.includes(refusal?.status ?? 0));
+  for (const offer of $$("[data-lite=server]", trouble)) hide(offer, SERVER_TOO.includes(refusal?.status ?? 0));
   trouble.focus();
 }
 
 /** One page that could not be drawn does not end the sandbox. */
 function unanswered() {
   if (tabs?.isEmpty) return fail("answer");
-  say(t("lite.answer"));
-  $("#toasts").append(el("div", { class: "toast" }, t("lite.answer")));
+  tell(t("lite.answer"));
 }
+
+/** @param {string} sentence */
+function tell(sentence) {
+  say(sentence);
+  $("#toasts").append(el("div", { class: "toast" }, sentence));
+}
+
+const does = config && runDoes(config, (path) => /** @type {LiteLink} */ (link).request("GET", path), { refused: tell, copied: () => tell(t("lite.copied")) });
+
+/** The fragment is the page's alone: a link to the server that needs it gets it here. */
+const dress = () => recipe && $$("a[data-lite=server]").forEach((node) => (node.hash = recipe));
 
 function start() {
   hide(trouble, true);
   hide($("#lite-loading"), false);
   if (typeof WebAssembly !== "object" || typeof Worker !== "function") return fail("unsupported");
+  if (config.kind === "recipe" && !recipe) return fail("recipe");
   progress({ phase: "loading", loaded_bytes: 0, total_bytes: config.files.total_bytes });
   link = new LiteLink(config, reader);
-  tabs = new LiteTabs({ box, link, root: config.root, unanswered });
+  tabs = new LiteTabs({ box, link, root: config.root, start: config.first, recipe, unanswered });
   const [made, shown] = [link, tabs];
   made.addEventListener("progress", ({ detail }) => progress(detail));
-  made.addEventListener("failed", ({ detail }) => made === link && fail(detail.why));
+  made.addEventListener("failed", ({ detail }) => made === link && fail(detail.why, detail.refusal));
   made.addEventListener("ready", () => shown.first());
   window.queuevizLite = {
     root: config.root,
@@ -71,7 +88,7 @@ function start() {
     keep,
   };
   made.start({
-    files: config.files, kind: config.kind, name: config.name, slug: config.slug, seed: null, root: config.root, static: config.static,
+    files: config.files, kind: config.kind, name: recipe || config.name, title: config.title, slug: config.slug, seed: null, root: config.root, static: config.static,
     home: config.home, language, theme: document.documentElement.dataset.theme,
   });
 }
@@ -87,6 +104,7 @@ async function speak(form) {
   if (!bar) return;
   for (const link of $$("a[href]", bar)) link.href = pathOf(link.getAttribute("href"), new URL(address, location.href));
   $(".litebar").replaceWith(bar);
+  dress();
   document.documentElement.lang = translated.documentElement.lang;
 }
 
@@ -95,5 +113,8 @@ if (config) {
   new MutationObserver(() => keep(config.cookies?.theme, document.documentElement.dataset.theme)).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   box.addEventListener("shown", () => hide($("#lite-loading"), true));
   $("#lite-again").addEventListener("click", start);
+  document.addEventListener("click", ({ target }) => does?.[around(target, "button[data-lite]")?.dataset.lite]?.());
+  addEventListener("hashchange", () => recipe && recipe !== textHere() && location.reload());
+  dress();
   start();
 }

@@ -275,3 +275,20 @@ def test_there_are_no_sockets_and_no_threads(loop: SimLoop) -> None:
             await asyncio.open_connection("127.0.0.1", 1)
 
     loop.run(main())
+
+
+def test_it_runs_within_a_task_of_another_loop_whose_task_goes_on() -> None:
+    loop = SimLoop()
+
+    async def inside() -> int:
+        await asyncio.sleep(5)
+        return 7
+
+    async def outside() -> int:
+        before = asyncio.current_task()
+        result = loop.run(inside())
+        assert asyncio.current_task() is before
+        await asyncio.sleep(0)
+        return result
+
+    assert asyncio.run(outside()) == 7

@@ -85,16 +85,25 @@ async function begin(message) {
   ours.forEach((pack, i) => unpack(pack, all[i]));
   py.runPython(`import sys; sys.path.insert(0, "${APP}")`);
   const begun = await py.runPythonAsync(`
+from sandbox.kernel.errors import SandboxError
 from sandbox.lite.entry import Lite
 
-async def begin(home, say, closed, slug, kind, name, seed, progress):
+async def begin(home, say, closed, slug, kind, name, seed, progress, refused, language, static):
     lite = Lite(home, say, closed)
-    await lite.begin(slug, kind, name, seed, progress)
+    try:
+        await lite.begin(slug, kind, name, seed, progress)
+    except SandboxError as error:
+        from queueviz.lite.site import refusal
+        refused(*refusal(error, language=language, static=static))
+        raise
     return lite
 
 begin`);
   const executed = (share) => postMessage({ k: "progress", phase: "executing", loaded_bytes: share, total_bytes: 1 });
-  lite = await begun(HOME, say, toldClosed, order.slug, order.kind, order.name, order.seed ?? undefined, executed);
+  let refusal = null;
+  const refused = (status, error, hint) => void (refusal = { status, error, hint });
+  lite = await begun(HOME, say, toldClosed, order.slug, order.kind, order.name, order.seed ?? undefined, executed, refused, order.language, order.static)
+    .catch((error) => { throw Object.assign(error, refusal && { why: "refused", refusal }); });
 }
 
 /** The pages' own modules, at the first request. */
@@ -103,8 +112,8 @@ function theSite() {
     const make = await py.runPythonAsync(`
 from queueviz.lite.site import Site
 
-def make(lite, slug, root, static, home):
-    site = Site(lite.port, slug, root=root, static=static, home=home)
+def make(lite, slug, root, static, home, name):
+    site = Site(lite.port, slug, root=root, static=static, home=home, name=name)
 
     async def answer(method, path, body, language, theme, details, htmx):
         one = await site.answer(method, path, body, language=language, theme=theme, details=details, htmx=htmx)
@@ -113,7 +122,7 @@ def make(lite, slug, root, static, home):
     return answer
 
 make`);
-    return make(lite, order.slug, order.root, order.static, order.home);
+    return make(lite, order.slug, order.root, order.static, order.home, order.title);
   })());
 }
 
@@ -139,8 +148,8 @@ function why(error) {
 }
 
 function failed(error) {
-  console.error(error);
-  postMessage({ k: "failed", why: why(error) });
+  if (!error.refusal) console.error(error);
+  postMessage({ k: "failed", why: why(error), refusal: error.refusal ?? null });
 }
 
 onmessage = ({ data }) => {
