@@ -89,7 +89,7 @@ def json_wheel(site: Path, home: Path) -> Path:
     if not (wheels := list(folder.glob("*.whl"))):
         options = ["--require-hashes", "--no-deps", "--only-binary=:all:", "--quiet", "--disable-pip-version-check"]
         options += ["--platform", "pyemscripten_2026_0_wasm32", "--python-version", "3.14", "--implementation", "cp"]
-        command = [sys.executable, "-m", "pip", "download", *options, "-r", requirements, "-d", folder]
+        command = [sys.executable, "-m", "pip", "download", *options, "-r", str(requirements), "-d", str(folder)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         wheels = list(folder.glob("*.whl"))
         if done.returncode or not wheels:

@@ -21,7 +21,7 @@ NOT_NEEDED = """
 """
 """Top-level names of the standard library that neither the engine nor the pages import."""
 
-ENCODINGS = "__init__ aliases ascii cp437 idna latin_1 punycode raw_unicode_escape unicode_escape utf_16_be utf_8 utf_8_sig"
+ENCODINGS = "__init__ aliases ascii cp437 idna latin_1 punycode raw_unicode_escape unicode_escape"
 
 
 class Source(NamedTuple):
@@ -40,7 +40,7 @@ def stdlib_sources(folder: Path) -> list[Source]:
 def _is_needed(name: str) -> bool:
     top, _, rest = name.partition("/")
     if top == "encodings":
-        return rest.removesuffix(".py") in ENCODINGS.split()
+        return rest.startswith("utf_") or rest.removesuffix(".py") in ENCODINGS.split()
     return top.removesuffix(".py") not in NOT_NEEDED.split()
 
 

@@ -19,6 +19,7 @@ from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.incidents import INCIDENTS
 from sandbox.lite.environment import LiteEnvironment
+from sandbox.lite.saved_files import SavedFiles
 from sandbox.live import frames
 from sandbox.live.hub import Hub
 from sandbox.live.viewer import Viewer
@@ -28,13 +29,17 @@ T = TypeVar("T")
 
 ADDRESS = "worker"  # of all viewers
 OWNER = Actor(role="owner", name="reader")
+LOG_BYTES = 8_000_000  # a shorter log does not begin anew
 LOOK_S = 0.2  # between two looks at a run that is executed again
 
 Kind = Literal["template", "lab", "incident", "recipe"]
 
 
 class Lite:
-    """The engine of one worker.  `say` gets the number of a socket and a text for it, `closed` a number and a code."""
+    """The engine of one worker.  `say` gets the number of a socket and a text for it, `closed` a number and a code.
+
+    `log`: what `record` returned before, one after the other; then `resume` instead of `begin`.
+    """
 
     def __init__(
         self,
@@ -42,7 +47,11 @@ class Lite:
         say: Callable[[int, str], None],
         closed: Callable[[int, int], None],
         config: HostConfig | None = None,
+        *,
+        log: bytes = b"",
     ) -> None:
+        self._saved = SavedFiles(Path(home) / "sandboxes")
+        self.restored_bytes = self._saved.restore(log)
         loop = asyncio.get_running_loop()
         self._config = config or HostConfig()
         self._host = Host(Path(home), self._config, LiteEnvironment(loop))
@@ -70,6 +79,20 @@ class Lite:
             await self._execute(slug, order_of(_known(INCIDENTS, name), self._config), progress)
         else:
             await self._execute(slug, unpack(name, HostLimits()), progress)
+
+    async def resume(self) -> str:
+        """Open the restored sandbox and return its slug.  Raises ActionRefused (409) if it cannot be opened."""
+        [slug] = self._host.status()["sandboxes"]
+        await asyncio.wrap_future(self.port.wake(slug))
+        return slug
+
+    def record(self) -> tuple[bytes, bool]:
+        """Return a record for the log, empty if nothing has changed, and whether a new log begins with it."""
+        for slug in self._host.status()["sandboxes"]:
+            self._host.branches.show(slug)
+        if self._saved.log_bytes > max(LOG_BYTES, 2 * self._saved.file_bytes) or not self._saved.log_bytes:
+            return self._saved.whole(), True
+        return self._saved.changes(), False
 
     async def _begin_lab(self, slug: str, name: str, seed: str | None) -> None:
         lab = _known(LABS, name)

@@ -1,12 +1,12 @@
-/* Runs a Python module of an archive with the interpreter of Lite:  node run.mjs WHEEL ARCHIVE FOLDER MODULE ARGUMENT …
+/* Runs a Python module of an archive with the interpreter of Lite:  node run.mjs LIBRARY WHEEL ARCHIVE FOLDER MODULE ARGUMENT …
    The contents of FOLDER are in /feeds. */
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { loadPyodide } from "pyodide";
 
-const [wheel, archive, folder, module, ...rest] = process.argv.slice(2);
+const [library, wheel, archive, folder, module, ...rest] = process.argv.slice(2);
 const bytes = (path) => new Uint8Array(readFileSync(path));
-const python = await loadPyodide();
+const python = await loadPyodide({ stdLibURL: library }); // the part that browsers get
 python.unpackArchive(bytes(wheel), "wheel");
 python.unpackArchive(bytes(archive), "zip", { extractDir: "/app" });
 python.FS.mkdir("/feeds");

@@ -2,7 +2,8 @@
 export async function loadPyodide({ indexURL, stdLibURL }) {
   const done = [`index ${new URL(indexURL).pathname}`, `library ${stdLibURL ? new URL(stdLibURL).pathname : "none"}`];
   const page = (asked) => `<!doctype html><title>${asked}</title><ul>${done.map((line) => `<li>${line}</li>`).join("")}</ul>`;
-  const lite = { open() {}, async hear() {}, close() {} };
+  const proxy = (value) => Object.assign(value, { toJs: () => value, destroy() {} });
+  const lite = { open() {}, async hear() {}, close() {}, record: () => proxy([proxy(new Uint8Array()), false]) };
   const made = (values) => ({ toJs: () => values, destroy() {} });
   return {
     FS: { mkdirTree: (path) => done.push(`folder ${path}`), writeFile: (path, bytes) => done.push(`file ${path} ${new TextDecoder().decode(bytes)}`) },
@@ -10,7 +11,7 @@ export async function loadPyodide({ indexURL, stdLibURL }) {
     runPython() {},
     runPythonAsync: async (text) =>
       text.includes("sandbox.lite.entry")
-        ? async (home, say, closed, slug, kind, name) => (done.push(`begun ${kind} ${name}`), lite)
+        ? async (home, say, closed, slug, kind, name) => (done.push(`begun ${kind} ${name}`), proxy([lite, slug, 0]))
         : async () => async (method, path) => made([200, { "Content-Type": "text/html" }, page(`${method} ${path}`)]),
   };
 }

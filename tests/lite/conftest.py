@@ -3,12 +3,14 @@
 import json
 import shutil
 import subprocess
+import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 
 from queueviz.operations.lite_build import NotBuilt, json_wheel
+from queueviz.operations.lite_sources import stdlib_sources
 from sandbox.cluster.actors.feeds import prepare_flights
 from sandbox.lite.bundle import modules_of
 from tests.lite import story
@@ -36,12 +38,16 @@ def tell_in_node(tmp_path_factory: pytest.TempPathFactory, feeds: Path) -> Tell:
     folder = tmp_path_factory.mktemp("archive")
     modules = modules_of([story.__name__], {"sandbox", "tests"})
     sources = [(str(path), path.relative_to(ROOT).as_posix()) for path in modules.values()]
-    order = {"out": str(folder), "packs": {"story.zip": {"python": sources}}, "compress": []}
+    with zipfile.ZipFile(ROOT / "node_modules" / "pyodide" / "python_stdlib.zip") as archive:
+        archive.extractall(folder / "stdlib")
+    library = [(str(path), name) for path, name in stdlib_sources(folder / "stdlib") if path.suffix == ".py"]
+    packs = {"story.zip": {"python": sources}, "stdlib.zip": {"python": library}}
+    order = {"out": str(folder), "packs": packs, "compress": []}
     subprocess.run(["node", SCRIPTS / "pack.mjs"], input=json.dumps(order), text=True, check=True, capture_output=True)
 
     def tell(stories: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
         words = [str(word) for pair in stories for word in pair]
-        archive = [wheel, folder / "story.zip", feeds, story.__name__, "/stories", "/feeds"]
+        archive = [folder / "stdlib.zip", wheel, folder / "story.zip", feeds, story.__name__, "/stories", "/feeds"]
         done = subprocess.run(
             ["node", SCRIPTS / "run.mjs", *archive, *words], text=True, capture_output=True, check=False
         )

@@ -6,6 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 from random import Random
 
+from sandbox.cluster.config import HostConfig
 from sandbox.lite.environment import MEMORY_BYTES
 from sandbox.lite.memory_disk import MAPPED, MemoryDisk
 from tests.sim.recorded_stage import SLUG, Recorded, drawn_action
@@ -19,6 +20,16 @@ class Told(Recorded):
     def __init__(self, home: Path, template: str, *, seed: int, on_files: bool) -> None:
         self._on_files = on_files
         super().__init__(home, template, seed=seed, luck=seed)
+
+    @classmethod
+    def again(cls, home: Path) -> "Told":
+        """Return the stage of a process that finds the sandbox's files."""
+        stage = cls.__new__(cls)
+        stage.directory = home / "sandboxes" / SLUG
+        stage._home, stage._config, stage._chance, stage._look_s = home, HostConfig(), Random(1), 0.001
+        stage._on_files = False
+        stage._start()
+        return stage
 
     def _start(self) -> None:
         super()._start()

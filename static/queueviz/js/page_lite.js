@@ -1,6 +1,7 @@
 /* Lite: the sandbox runs in a worker of this page. It shows how far the worker is, then the tab that the address names. */
 import { say } from "./announce.js";
 import { $, $$, around, calm, el, hide, json, text } from "./dom.js";
+import { duration } from "./format.js";
 import { pathOf, resolved } from "./lite_addresses.js";
 import { LiteLink } from "./lite_link.js";
 import { runDoes, textHere } from "./lite_run.js";
@@ -16,6 +17,7 @@ const recipe = config?.kind === "recipe" ? textHere() : "";
 let link = null;
 /** @type {LiteTabs | null} */
 let tabs = null;
+let keptState = "";
 
 /** How pages are drawn. The server keeps it in cookies, from which it draws the next page: so does this one. An export has no cookies. */
 const reader = () => ({ language, theme: document.documentElement.dataset.theme, details });
@@ -41,31 +43,57 @@ function fail(why, refusal = null) {
   link?.end();
   hide($("#lite-loading"), true);
   hide(trouble, false);
+  const isHopeless = SERVER_TOO.includes(refusal?.status ?? 0);
   text($("#lite-why"), refusal?.error ?? (t(`lite.${why}`) === why ? t("lite.engine") : t(`lite.${why}`)));
   text($("#lite-hint"), refusal?.hint ?? "");
-  hide($("#lite-again"), why === "unsupported" || why === "recipe" || SERVER_TOO.includes(refusal?.status ?? 0));
-  for (const offer of $$("[data-lite=server]", trouble)) hide(offer, SERVER_TOO.includes(refusal?.status ?? 0));
+  hide($("#lite-again"), why === "unsupported" || why === "recipe" || isHopeless);
+  for (const offer of $$("[data-lite=server]", trouble)) hide(offer, isHopeless);
+  hide($("#lite-over"), isHopeless || !["engine", "memory", "refused"].includes(why)); // a run that was kept may be what fails
   trouble.focus();
 }
 
 /** One page that could not be drawn does not end the sandbox. */
 function unanswered() {
   if (tabs?.isEmpty) return fail("answer");
-  tell(t("lite.answer"));
+  toast(t("lite.answer"));
 }
 
 /** @param {string} sentence */
-function tell(sentence) {
+function toast(sentence) {
   say(sentence);
   $("#toasts").append(el("div", { class: "toast" }, sentence));
 }
 
-const does = config && runDoes(config, (path) => /** @type {LiteLink} */ (link).request("GET", path), { refused: tell, copied: () => tell(t("lite.copied")) });
+const does = config && runDoes(config, (path) => /** @type {LiteLink} */ (link).request("GET", path), { refused: toast, copied: () => toast(t("lite.copied")) });
 
-/** The fragment is the page's alone: a link to the server that needs it gets it here. */
-const dress = () => recipe && $$("a[data-lite=server]").forEach((node) => (node.hash = recipe));
+/** What the server does not know of the bar: whether the run is kept, and the text in the fragment. */
+function dress() {
+  if (keptState) showKept(keptState);
+  if (recipe) for (const node of $$("a[data-lite=server]")) node.hash = recipe;
+}
 
-function start() {
+/** Whether this browser keeps the sandbox for the next visit. A run that is kept can be deleted. @param {string} state */
+function showKept(state) {
+  keptState = state;
+  text($("#lite-kept"), t(`lite.${state}`));
+  hide($("#lite-over"), state === "none" || state === "other");
+}
+
+/** The first press asks, the second deletes the run. */
+function startOver() {
+  const button = $("#lite-over");
+  if (button.dataset.sure === undefined) {
+    button.dataset.sure = "";
+    return text(button, t("lite.sure"));
+  }
+  delete button.dataset.sure;
+  text(button, t("lite.over"));
+  tabs?.end();
+  link?.end();
+  start({ fresh: true });
+}
+
+function start({ fresh = false } = {}) {
   hide(trouble, true);
   hide($("#lite-loading"), false);
   if (typeof WebAssembly !== "object" || typeof Worker !== "function") return fail("unsupported");
@@ -77,6 +105,8 @@ function start() {
   made.addEventListener("progress", ({ detail }) => progress(detail));
   made.addEventListener("failed", ({ detail }) => made === link && fail(detail.why, detail.refusal));
   made.addEventListener("ready", () => shown.first());
+  made.addEventListener("kept", ({ detail }) => showKept(detail.state));
+  made.addEventListener("slept", ({ detail }) => toast(t("lite.slept", { time: duration(detail.slept_ms) })));
   window.queuevizLite = {
     root: config.root,
     request: (...asked) => made.request(...asked),
@@ -88,7 +118,8 @@ function start() {
     keep,
   };
   made.start({
-    files: config.files, kind: config.kind, name: recipe || config.name, title: config.title, slug: config.slug, seed: null, root: config.root, static: config.static,
+    files: config.files, kind: config.kind, name: recipe || config.name, title: config.title, slug: config.slug, seed: null, fresh,
+    root: config.root, static: config.static,
     home: config.home, language, theme: document.documentElement.dataset.theme,
   });
 }
@@ -112,8 +143,11 @@ if (config) {
   setUpToasts($("#toasts"));
   new MutationObserver(() => keep(config.cookies?.theme, document.documentElement.dataset.theme)).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   box.addEventListener("shown", () => hide($("#lite-loading"), true));
-  $("#lite-again").addEventListener("click", start);
-  document.addEventListener("click", ({ target }) => does?.[around(target, "button[data-lite]")?.dataset.lite]?.());
+  $("#lite-again").addEventListener("click", () => start());
+  document.addEventListener("click", ({ target }) => {
+    if (around(target, "#lite-over")) startOver();
+    else does?.[around(target, "button[data-lite]")?.dataset.lite]?.();
+  });
   addEventListener("hashchange", () => recipe && recipe !== textHere() && location.reload());
   dress();
   start();

@@ -1,9 +1,14 @@
 /* Worker of Lite: Python (Pyodide) with the engine and the pages. Loads the files, creates the sandbox, then answers the
    page: `request` by the site, `open`, `hear` and `close` by the engine's sockets. */
+import { Saved } from "./saved.js";
+
 const APP = "/app", HOME = "/home/queueviz";
+const SAVE_MS = 5000, BEAT_MS = 1000, SLEPT_MS = 10000;
 const NO_MEMORY = /out of memory|memoryerror|could not allocate|allocation failed/i;
 
 let py, lite, site, order, ready;
+/** @type {Saved | null} */
+let saved = null;
 let loaded_bytes = 0;
 
 const say = (n, text) => postMessage({ k: "say", n, text });
@@ -69,6 +74,7 @@ function unpack({ url, use }, bytes) {
 
 async function begin(message) {
   order = message;
+  const log = savedLog();
   const { pyodide, packs } = order.files, url = new URL(pyodide, location.href).href, folder = new URL("./", url).href;
   const ours = packs.filter(({ use }) => use !== "stdlib"), own = packs.find(({ use }) => use === "stdlib");
   countOwn(folder, ours);
@@ -88,22 +94,74 @@ async function begin(message) {
 from sandbox.kernel.errors import SandboxError
 from sandbox.lite.entry import Lite
 
-async def begin(home, say, closed, slug, kind, name, seed, progress, refused, language, static):
-    lite = Lite(home, say, closed)
+async def begin(home, say, closed, slug, kind, name, seed, progress, log, refused, language, static):
+    lite = Lite(home, say, closed, log=log.to_bytes())
     try:
+        if lite.restored_bytes:
+            return lite, await lite.resume(), lite.restored_bytes
         await lite.begin(slug, kind, name, seed, progress)
     except SandboxError as error:
         from queueviz.lite.site import refusal
         refused(*refusal(error, language=language, static=static))
         raise
-    return lite
+    return lite, slug, 0
 
 begin`);
   const executed = (share) => postMessage({ k: "progress", phase: "executing", loaded_bytes: share, total_bytes: 1 });
   let refusal = null;
   const refused = (status, error, hint) => void (refusal = { status, error, hint });
-  lite = await begun(HOME, say, toldClosed, order.slug, order.kind, order.name, order.seed ?? undefined, executed, refused, order.language, order.static)
+  const made = await begun(HOME, say, toldClosed, order.slug, order.kind, order.name, order.seed ?? undefined, executed, await log, refused, order.language, order.static)
     .catch((error) => { throw Object.assign(error, refusal && { why: "refused", refusal }); });
+  let restored_bytes;
+  [lite, order.slug, restored_bytes] = made;
+  made.destroy();
+  if (saved === null) return;
+  if (restored_bytes) saved.cut(restored_bytes);
+  kept(restored_bytes ? "continued" : "kept");
+  setInterval(save, SAVE_MS);
+  save();
+}
+
+const kept = (state) => postMessage({ k: "kept", state });
+
+/** What this browser has kept of the sandbox; empty if that is nothing, or the reader starts over. */
+async function savedLog() {
+  try {
+    const name = new TextEncoder().encode(`${order.root} ${order.kind} ${order.name}`);
+    saved = await Saved.open(hex(await crypto.subtle.digest("SHA-256", name)));
+    if (order.fresh) saved.clear();
+    return saved.read();
+  } catch (error) {
+    kept(error.message === "other" ? "other" : "none");
+    return new Uint8Array();
+  }
+}
+
+const hex = (bytes) => [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+function save() {
+  if (saved === null) return;
+  const made = lite.record(), [record, begins] = made, bytes = record.toJs();
+  record.destroy();
+  made.destroy();
+  try {
+    if (begins) saved.begin(bytes);
+    else if (bytes.length) saved.append(bytes);
+  } catch (error) {
+    console.warn(error);
+    saved = null;
+    kept("full");
+  }
+}
+
+/** A browser may stop a hidden tab; the sandbox stands still with it. */
+function watchSleep() {
+  let last_ms = Date.now();
+  setInterval(() => {
+    const now_ms = Date.now(), slept_ms = now_ms - last_ms - BEAT_MS;
+    last_ms = now_ms;
+    if (slept_ms > SLEPT_MS) postMessage({ k: "slept", slept_ms });
+  }, BEAT_MS);
 }
 
 /** The pages' own modules, at the first request. */
@@ -154,7 +212,10 @@ function failed(error) {
 
 onmessage = ({ data }) => {
   if (data.k === "start") {
-    ready = begin(data).then(() => postMessage({ k: "ready" }));
+    ready = begin(data).then(() => {
+      postMessage({ k: "ready" });
+      watchSleep();
+    });
     ready.catch(failed);
   } else
     ready?.then(() => take(data)).catch((error) => {
