@@ -37,8 +37,8 @@ class Built(NamedTuple):
     made: bool
 
 
-def build(site: Path, home: Path, *, quick: bool = False) -> Built:
-    """Write `static/lite/<digest>/` and `static/lite/manifest.json` below `site`; remove earlier folders.
+def build(site: Path, home: Path, *, quick: bool = False, out: Path | None = None) -> Built:
+    """Write `<digest>/` and `manifest.json` to `out`, or to `static/lite` below `site`; remove earlier folders.
 
     `home`: the data home, for the feed.  `quick`: compress less, for tests.  Raises NotBuilt.
     """
@@ -50,7 +50,7 @@ def build(site: Path, home: Path, *, quick: bool = False) -> Built:
         packs = _packs(site, home, pyodide, temporary)
         wheel = json_wheel(site, home)
         digest = _digest(packs, [*(pyodide / name for name in PYODIDE), wheel, site / "script/lite/pack.mjs"])
-        out = site / "static" / "lite"
+        out = out or site / "static" / "lite"
         folder = out / digest
         manifest = folder / "manifest.json"
         made = not manifest.exists()
