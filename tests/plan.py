@@ -17,6 +17,7 @@ SECONDS = Path(__file__).with_name("seconds.json")
 CHEAP = ("unit", "web", "house", "seed", "lti", "property", "drawings", "golden")  # folders that each run plays whole
 SMALLEST = (
     "tests/browser/test_smallest_walk_in_a_browser.py",
+    "tests/lite/test_smallest_journals.py",
     "tests/pipeline/test_smallest_job.py",
     "tests/server/test_smallest_start.py",
     "tests/sim/test_smallest_lab.py",

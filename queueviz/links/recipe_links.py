@@ -47,10 +47,16 @@ def make(slug: str, first: int, at: int) -> Made:
     return Made(f"{reverse('recipe')}#{text}", program_of(text, rows, first, at))
 
 
+def text_of(pasted: str) -> str:
+    """Return the text of a recipe in a pasted link, also in one of Lite (`#text:tab`), or in its part after `#`."""
+    before, mark, after = pasted.strip().partition("#")
+    return (after if mark else before).partition(":")[0]
+
+
 def read(visitor: Visitor, text: str) -> RunOrder:
     """Return the order in a pasted text: a link, or its part after `#`.  Raises ActionRefused (422, 429)."""
     visitor_actions.ACTIONS.demand(policy.counted_as(visitor))
-    order = unpack(text.strip().rpartition("#")[2], LIMITS)
+    order = unpack(text_of(text), LIMITS)
     for entry in order.came:
         if (
             entry.name is not None

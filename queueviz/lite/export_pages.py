@@ -133,7 +133,9 @@ def _runs(order: Order, language: str) -> Iterator[Page]:
     """Yield the pages that run a sandbox."""
     for begins in _beginnings():
         config = _config(order["files"], begins, language)
-        yield Page(begins.path, RUN, {"beginning": begins, "config": config, "texts": {"texts": order["texts"][language]}})
+        yield Page(
+            begins.path, RUN, {"beginning": begins, "config": config, "texts": {"texts": order["texts"][language]}}
+        )
 
 
 def _beginnings() -> Iterator[Beginning]:
@@ -156,6 +158,7 @@ def _config(files: dict[str, Any], begins: Beginning, language: str) -> dict[str
         "files": {
             **files,
             "pyodide": static + files["pyodide"],
+            "feed": static + files["feed"],
             "packs": [pack | {"url": static + pack["url"]} for pack in files["packs"]],
         },
         "worker": f"{static}queueviz/js/lite/worker.js",

@@ -20,8 +20,12 @@ from sandbox.cluster.actors.feeds import prepare_flights
 
 PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm")
 LOCK = "pyodide-lock.json"
-FLIGHTS = 6_000  # of the feed: six hours at its own speed
+FLIGHTS = 6_000  # of the feed, for the first quarter of an hour: the rest comes while the sandbox runs
+FEED = "flights.csv"  # the rest
 DIGEST_CHARS = 16
+MANIFEST, STAMP = "manifest.json", "stamp"
+SOURCES = ("sandbox", "queueviz", "templates", "static/queueviz/js", "script/lite", "package-lock.json")
+SUFFIXES = (".py", ".html", ".js", ".mjs", ".json", ".po", ".toml", ".txt")
 QUICK, BEST = 4, 11  # qualities of Brotli
 
 
@@ -37,42 +41,65 @@ class Built(NamedTuple):
     made: bool
 
 
-def build(site: Path, home: Path, *, quick: bool = False, out: Path | None = None) -> Built:
-    """Write `<digest>/` and `manifest.json` to `out`, or to `static/lite` below `site`; remove earlier folders.
+def build(site: Path, home: Path, *, quick: bool = False, static: Path | None = None) -> Built:
+    """Write `lite/<digest>/` and `lite/manifest.json` below `static`, that of `site`; remove earlier folders.
 
     `home`: the data home, for the feed.  `quick`: compress less, for tests.  Raises NotBuilt.
     """
-    pyodide = site / "node_modules" / "pyodide"
+    pyodide, out = site / "node_modules" / "pyodide", (static or site / "static") / "lite"
     if not pyodide.is_dir():
-        raise NotBuilt("Pyodide is not installed. Run script/setup node, which needs Node.js.")
+        raise NotBuilt("Pyodide is not installed. Run script/setup lite, which needs Node.js.")
+    stamp = _stamp(site)
+    if _is_current(out, stamp, quick=quick):
+        return _built(out, made=False)
     with tempfile.TemporaryDirectory() as scratch:
         temporary = Path(scratch)
         packs = _packs(site, home, pyodide, temporary)
         wheel = json_wheel(site, home)
         digest = _digest(packs, [*(pyodide / name for name in PYODIDE), wheel, site / "script/lite/pack.mjs"])
-        out = out or site / "static" / "lite"
-        folder = out / digest
-        manifest = folder / "manifest.json"
-        made = not manifest.exists()
-        if made:
-            draft = temporary / digest
-            draft.mkdir()
-            _write(site, pyodide, wheel, packs, draft, quick=quick)
-            shutil.rmtree(out, ignore_errors=True)
-            out.mkdir(parents=True)
-            shutil.move(draft, folder)
-        shutil.copyfile(manifest, out / "manifest.json")
-        return Built(folder, json.loads(manifest.read_bytes())["total_bytes"], made)
+        draft = temporary / digest
+        draft.mkdir()
+        shutil.move(temporary / FEED, draft / FEED)
+        _write(site, pyodide, wheel, packs, draft, quick=quick)
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir(parents=True)
+        shutil.move(draft, out / digest)
+        shutil.copyfile(out / digest / MANIFEST, out / MANIFEST)
+        (out / STAMP).write_text(stamp)
+    return _built(out, made=True)
+
+
+def _built(out: Path, *, made: bool) -> Built:
+    manifest = json.loads((out / MANIFEST).read_bytes())
+    return Built(out / manifest["engine"], manifest["total_bytes"], made)
+
+
+def _is_current(out: Path, stamp: str, *, quick: bool) -> bool:
+    """Return True if the files were built from the present sources, at least as well compressed."""
+    if not (out / STAMP).exists() or (out / STAMP).read_text() != stamp:
+        return False
+    return quick or json.loads((out / MANIFEST).read_bytes())["quality"] == BEST
+
+
+def _stamp(site: Path) -> str:
+    """Return a digest of names, sizes and times of the sources: reading them all takes seconds."""
+    digest = sha256()
+    for name in SOURCES:
+        for path in sorted((site / name).rglob("*")) or [site / name]:
+            if path.is_file() and path.suffix in SUFFIXES:
+                status = path.stat()
+                digest.update(f"{path} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
 
 
 def _packs(site: Path, home: Path, pyodide: Path, temporary: Path) -> dict[str, list[Source]]:
     """Return the contents of each archive, by its name."""
     with zipfile.ZipFile(pyodide / "python_stdlib.zip") as archive:
         archive.extractall(temporary / "stdlib")
-    feed = temporary / "flights"
-    table = prepare_flights(home)
+    table, feed = prepare_flights(home), temporary / "flights"
     with table.open("rb") as lines:
         feed.write_bytes(b"".join(islice(lines, FLIGHTS)))
+        (temporary / FEED).write_bytes(lines.read())
     scratch = temporary / "written"
     scratch.mkdir()
     return {
@@ -114,7 +141,7 @@ def _write(site: Path, pyodide: Path, wheel: Path, packs: dict[str, list[Source]
             }
             for name, sources in packs.items()
         },
-        "compress": [*packs, *PYODIDE],
+        "compress": [*packs, *PYODIDE, FEED],
     }
     node = subprocess.run(
         ["node", str(site / "script/lite/pack.mjs")],
@@ -138,11 +165,12 @@ def _write(site: Path, pyodide: Path, wheel: Path, packs: dict[str, list[Source]
     own = sum(_transferred(draft / name) for name in (*PYODIDE, LOCK))
     values = {
         "engine": draft.name,
+        "quality": order["quality"],
         "folder": f"lite/{draft.name}/",
-        "files": {"pyodide": PYODIDE[0], "packs": listed},
+        "files": {"pyodide": PYODIDE[0], "packs": listed, "feed": FEED},
         "total_bytes": own + sum(_transferred(draft / str(pack["name"])) for pack in listed),
     }
-    (draft / "manifest.json").write_text(json.dumps(values, indent=1))
+    (draft / MANIFEST).write_text(json.dumps(values, indent=1))
 
 
 def _transferred(path: Path) -> int:

@@ -53,7 +53,8 @@ def export(site: Path, built: Path, out: Path, texts: Mapping[str, Mapping[str, 
         shutil.copytree(site / "static" / name, out / "static" / name)
     folder = out / "static" / "lite" / built.name
     folder.mkdir(parents=True)
-    for name in (*OWN, *(pack["url"].rpartition("/")[2] for pack in files["packs"])):
+    urls = [files["feed"], *(pack["url"] for pack in files["packs"])]
+    for name in (*OWN, *(url.rpartition("/")[2] for url in urls)):
         shutil.copyfile(built / name, folder / name)
     total_bytes = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
     return Exported(len(pages), total_bytes, files["total_bytes"])
@@ -65,19 +66,24 @@ def _files(built: Path) -> dict[str, Any]:
     Archives are those that `build_lite` compressed: many hosts send files as they are.
     """
     manifest = json.loads((built / "manifest.json").read_bytes())
+    folder, files = manifest["folder"], manifest["files"]
     packs = []
-    for pack in manifest["files"]["packs"]:
-        compressed = f"{pack['name']}.gz"
-        name = compressed if (built / compressed).exists() else pack["name"]
+    for pack in files["packs"]:
+        name = _sent(built, pack["name"])
         size_bytes = (built / name).stat().st_size
-        url = manifest["folder"] + name
-        packs.append({"url": url, "use": pack["use"], "size_bytes": size_bytes, "raw_bytes": size_bytes})
+        packs.append({"url": folder + name, "use": pack["use"], "size_bytes": size_bytes, "raw_bytes": size_bytes})
     own = sum((built / name).stat().st_size for name in OWN)
     return {
-        "pyodide": manifest["folder"] + manifest["files"]["pyodide"],
+        "pyodide": folder + files["pyodide"],
+        "feed": folder + _sent(built, files["feed"]),
         "packs": packs,
         "total_bytes": own + sum(pack["size_bytes"] for pack in packs),
     }
+
+
+def _sent(built: Path, name: str) -> str:
+    compressed = f"{name}.gz"
+    return compressed if (built / compressed).exists() else name
 
 
 def _pages(site: Path, order: dict[str, Any]) -> dict[str, str]:

@@ -24,6 +24,7 @@ class LiteFiles(TypedDict):
 
     pyodide: str
     packs: list[Pack]
+    feed: str  # the rest of the feed
     total_bytes: int
 
 
@@ -37,6 +38,7 @@ def lite_files() -> LiteFiles | None:
     files = manifest["files"]
     return {
         "pyodide": folder + files["pyodide"],
+        "feed": folder + files["feed"],
         "packs": [_pack(folder, pack) for pack in files["packs"]],
         "total_bytes": manifest["total_bytes"],
     }

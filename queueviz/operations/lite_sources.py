@@ -33,8 +33,8 @@ class Source(NamedTuple):
 
 def stdlib_sources(folder: Path) -> list[Source]:
     """Return the needed files of Python's standard library."""
-    found = (Source(path, path.relative_to(folder).as_posix()) for path in sorted(folder.rglob("*")) if path.is_file())
-    return [source for source in found if _is_needed(source.name)]
+    files = (Source(path, path.relative_to(folder).as_posix()) for path in sorted(folder.rglob("*")) if path.is_file())
+    return [source for source in files if _is_needed(source.name)]
 
 
 def _is_needed(name: str) -> bool:

@@ -1,6 +1,9 @@
 """The context processor: values that every template gets in addition to its own."""
 
 from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
+
+from queueviz.operations.lite_files import lite_files
 
 THEME_COOKIE = "theme"
 THEMES = ("auto", "light", "dark")
@@ -13,4 +16,5 @@ def theme_of(request: HttpRequest) -> str:
 
 
 def shell(request: HttpRequest) -> dict[str, object]:
-    return {"theme": theme_of(request), "themes": THEMES}
+    offers_lite = SimpleLazyObject(lambda: lite_files() is not None)  # most pages do not ask
+    return {"theme": theme_of(request), "themes": THEMES, "offers_lite": offers_lite}

@@ -14,6 +14,7 @@ from django.utils.translation import gettext, gettext_lazy
 from queueviz import refusal_texts, refusals
 from queueviz.access import hidden_names, policy
 from queueviz.access.visitor import Visitor
+from queueviz.pages import lite_offer
 from queueviz.sandboxes import creation
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,7 @@ def sentence(
     if request.path.startswith("/api/"):
         return JsonResponse(_shape(error, hint, field, details), status=status)
     context = {"status": status, "message": error, "hint": hint, "field": field, "details": details}
+    context["in_browser"] = lite_offer.instead(request, status)
     return render(request, refusal_texts.PARTIAL if _wants_partial(request) else PAGE, context, status=status)
 
 
@@ -59,6 +61,7 @@ def too_many_owned(request: HttpRequest, visitor: Visitor, refused: creation.Too
         "mine": policy.sandboxes_of(visitor),
         "asked": asked,
         "instead": INSTEAD,
+        "in_browser": lite_offer.instead(request, status),
     }
     return render(request, PAGE, context, status=status)
 

@@ -35,7 +35,7 @@ TEXTS = {
     "lite.full": _("No longer kept: the browser's storage is full"),
     "lite.over": _("Start over"),
     "lite.sure": _("Delete this run and start over"),
-    "lite.slept": _("This tab slept for {time}. The sandbox stood still."),
+    "lite.slept": _("This tab slept for {time}. The sandbox did not run."),
     "lite.network": _("The files could not be loaded."),
     "lite.memory": _("This browser does not have enough free memory for the sandbox."),
     "lite.engine": _("The sandbox stopped in this browser because of an error."),

@@ -8,6 +8,7 @@ from queueviz import refusal_texts, refusals
 from queueviz.access import visitor
 from queueviz.boards.js_texts import texts
 from queueviz.links import recipe_links
+from queueviz.pages import lite_offer
 from sandbox.control.branch_orders import RunOrder
 from sandbox.kernel.errors import ActionRefused
 
@@ -30,7 +31,11 @@ def recipe(request: HttpRequest) -> HttpResponse:
             return redirect("branching", made.sandbox.slug)
     except ActionRefused as refused:
         status, refusal = refusals.describe(refused)
-        context = {"text": text[:4_000], "refused": refusal_texts.beside(status, refusal)}
+        context = {
+            "text": text[:4_000],
+            "refused": refusal_texts.beside(status, refusal),
+            "in_browser": lite_offer.instead(request, status),
+        }
         return render(request, PAGE, context, status=status)
     return render(
         request,
@@ -38,6 +43,7 @@ def recipe(request: HttpRequest) -> HttpResponse:
         {
             "text": text,
             "order": order,
+            "in_browser": lite_offer.of_recipe(recipe_links.text_of(text)),
             "rows": _rows(order),
             "texts": texts(),
             "lasts_ms": order.until_ms - order.wall_ms,

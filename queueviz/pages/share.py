@@ -25,7 +25,7 @@ from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.links import branching, byte_ranges, recipe_links, share_links, share_recordings
 from queueviz.links.share_links import Share, Shown
 from queueviz.models import Sandbox
-from queueviz.pages import live_links
+from queueviz.pages import lite_offer, live_links
 from queueviz.pages.python_file import python_file
 from queueviz.sandboxes import lab_files, visitor_actions
 from queueviz.slugs import api_of, root_of
@@ -285,7 +285,11 @@ def _recipe(request: HttpRequest, sandbox: Sandbox) -> Context:
     """Return the reproducible link and its test in Python.  Neither is stored."""
     branching.demand_answers_given(policy.visit_at(visitor.of_request(request), sandbox.slug, "share"))
     recipe = recipe_links.make(sandbox.slug, _number(request, "first"), _number(request, "at"))
-    return {"url": request.build_absolute_uri(recipe.address), "test": recipe.test}
+    return {
+        "url": request.build_absolute_uri(recipe.address),
+        "in_browser": lite_offer.of_recipe(recipe_links.text_of(recipe.address)),
+        "test": recipe.test,
+    }
 
 
 def _link(request: HttpRequest, requester: visitor.Visitor, secret: str) -> Context:

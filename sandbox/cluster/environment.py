@@ -21,7 +21,7 @@ from sandbox.transport.tcp_guard import TcpGuard
 
 T = TypeVar("T")
 
-MANY = 1_000_000  # descriptors, where nobody counts them
+MANY = 1_000_000  # descriptors, where they are not counted
 
 Done = Callable[[BaseException | None], None]
 MakeDisk = Callable[[Path, Clock, Callable[[Synced], bool]], PacedDisk]

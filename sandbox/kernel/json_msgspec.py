@@ -53,9 +53,9 @@ def dumps(value: Any, default: Callable[[Any], Any] | None = None, option: int =
 def _as_read(value: Any) -> Any:
     """Return a read value with floats for the integers that have more than 64 bits.  Raises JSONDecodeError."""
     if isinstance(value, dict):
-        return {key: _as_read(one) for key, one in value.items()}
+        return {key: _as_read(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_as_read(one) for one in value]
+        return [_as_read(item) for item in value]
     if type(value) is int and not LEAST <= value <= MOST:
         try:
             return float(value)
@@ -67,8 +67,8 @@ def _as_read(value: Any) -> Any:
 def _written(value: Any) -> bytes:
     """Return plain values as JSON text, with a sign in each exponent."""
     if isinstance(value, dict):
-        return b"{" + b",".join(_encode(key) + b":" + _written(one) for key, one in value.items()) + b"}"
+        return b"{" + b",".join(_encode(key) + b":" + _written(item) for key, item in value.items()) + b"}"
     if isinstance(value, list | tuple):
         return b"[" + b",".join(map(_written, value)) + b"]"
     out = _encode(value)
-    return _EXPONENT.sub(lambda found: found[0].replace(b"e", b"e+"), out) if isinstance(value, float) else out
+    return _EXPONENT.sub(lambda match: match[0].replace(b"e", b"e+"), out) if isinstance(value, float) else out

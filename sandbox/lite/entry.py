@@ -29,6 +29,8 @@ T = TypeVar("T")
 
 ADDRESS = "worker"  # of all viewers
 OWNER = Actor(role="owner", name="reader")
+FLIGHTS = "flights"  # the template with the feed
+FEED = b'"feed":"flights"'  # in the journal, once a producer reads it
 LOG_BYTES = 8_000_000  # a shorter log does not begin anew
 LOOK_S = 0.2  # between two looks at a run that is executed again
 
@@ -152,6 +154,23 @@ class Lite:
     async def end(self) -> None:
         """Close the sandbox, so that its files are complete."""
         await self._host.close()
+
+
+def reads_flights(kind: Kind, name: str, log: bytes = b"") -> bool:
+    """Return True if a sandbox that begins so, or goes on from this log, sends departures.
+
+    Then it needs the whole feed, of which a page has a part.
+    """
+    if FEED in log:
+        return True
+    if kind == "recipe":
+        order = unpack(name, HostLimits())
+        return order.template == FLIGHTS or any((event.fields or {}).get("feed") for event in order.came)
+    if kind == "lab":
+        return _known(LABS, name).template == FLIGHTS
+    if kind == "incident":
+        return _known(INCIDENTS, name).template == FLIGHTS
+    return name == FLIGHTS
 
 
 def _known(catalogue: Mapping[str, T], name: str) -> T:

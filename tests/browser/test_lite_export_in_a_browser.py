@@ -44,7 +44,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         pytest.skip("no Node.js on this machine: script/setup node")
     folder = tmp_path_factory.mktemp("host")
     try:
-        built = build(ROOT, ROOT / "var", quick=True, out=tmp_path_factory.mktemp("lite") / "built")
+        built = build(ROOT, ROOT / "var", quick=True, static=tmp_path_factory.mktemp("static"))
     except NotBuilt as error:
         pytest.skip(str(error))
     texts = {name: str(text) for name, text in TEXTS.items()}

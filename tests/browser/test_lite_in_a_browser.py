@@ -15,7 +15,7 @@ DIGEST = "0123456789abcdef"
 MANIFEST = {
     "engine": DIGEST,
     "folder": f"lite/{DIGEST}/",
-    "files": {"pyodide": "pyodide.mjs", "packs": []},
+    "files": {"pyodide": "pyodide.mjs", "packs": [], "feed": "flights.csv"},
     "total_bytes": 5_600_000,
 }
 SOCKETS = """
@@ -53,11 +53,11 @@ def lite(site: Site, built: None) -> Lite:
 
     site.page.add_init_script(SOCKETS)
 
-    def opened(rest: str = "", fails: str = "") -> FrameLocator:
+    def opened(rest: str = "", fails: str = "", at: str = "orders/") -> FrameLocator:
         text = WORKER.read_text("utf-8").replace("{slug}", site.slug).replace("{fails}", fails)
         site.page.unroute_all()
         site.page.route("**/js/lite/worker*.js", lambda it: it.fulfill(body=text, content_type="text/javascript"))
-        site.page.goto(f"{site.base_url}/lite/orders/{rest}")
+        site.page.goto(f"{site.base_url}/lite/{at}{rest}")
         return site.page.frame_locator(SHOWN)
 
     return opened
@@ -260,9 +260,57 @@ def test_a_failure_is_a_sentence_with_two_ways_on(site: Site, lite: Lite, fails:
     page = site.visit("orders")
     lite(fails=fails)
     trouble = page.locator("#lite-trouble")
-    expect(trouble.locator("p")).to_have_text(said)
+    expect(trouble.locator("#lite-why")).to_have_text(said)
     expect(trouble.locator("form[action='/new/'] button[value=orders]")).to_be_visible()
     expect(trouble).to_be_focused()
+
+
+@pytest.mark.parametrize(("status", "helps"), [(422, False), (503, True)])
+def test_a_refusal_is_the_engine_s_sentence_with_the_ways_on_that_help(
+    site: Site, lite: Lite, status: int, helps: bool
+) -> None:
+    page = site.visit("orders")
+    lite(fails=str(status))
+    expect(page.locator("#lite-trouble p")).to_have_text(["It cannot begin.", "Wait."])
+    assert page.locator("#lite-again").is_visible() is helps
+    assert page.locator("#lite-trouble [data-lite=server]").is_visible() is helps
+
+
+def test_the_share_of_a_run_that_is_executed_is_shown(site: Site, lite: Lite) -> None:
+    page = site.visit("orders")
+    lite(fails="executing")
+    expect(page.locator("#lite-state")).to_have_text("Executing the run: 25 %")
+    expect(page.locator("#lite-meter")).to_have_js_property("position", 0.256)
+
+
+def test_a_fragment_keeps_the_text_of_a_reproducible_link_before_the_tab(site: Site, lite: Lite) -> None:
+    page = site.visit("orders")
+    tab = lite("#abc", at="recipe/")
+    _connected(tab)
+    expect(page.locator(".litebar a[data-lite=server]")).to_have_js_property("hash", "#abc")
+    tab.locator(".tabs a", has_text="Journal").click()
+    expect(page).to_have_url(f"{site.base_url}/lite/recipe/#abc:journal/")
+    page.reload()
+    expect(tab.locator(".tabs [aria-current=page]")).to_have_text("Journal")
+    _connected(tab)
+    tab.locator(".tabs a", has_text="Board").click()
+    expect(page).to_have_url(f"{site.base_url}/lite/recipe/#abc")
+    lite(at="recipe/")
+    expect(page.locator("#lite-why")).to_have_text("This is not a reproducible link.")
+
+
+def test_the_bar_copies_a_link_to_the_run_or_says_why_there_is_none(site: Site, lite: Lite) -> None:
+    page = site.visit("orders")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    _connected(lite())
+    expect(page.locator(".litebar [data-lite=server]")).to_be_hidden()
+    page.locator("[data-lite=link]").click()
+    expect(page.locator(".toast")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == f"{site.base_url}/lite/recipe/#abc"
+    _connected(lite(fails="long"))
+    page.locator("[data-lite=copy]").click()
+    expect(page.locator(".toast")).to_have_text("Too long. Shorten it.")
+    assert len(page.context.pages) == 1
 
 
 def test_try_again_starts_another_worker(site: Site, lite: Lite) -> None:

@@ -27,7 +27,7 @@ def built(home: Path, base_url: str) -> Iterator[None]:
     made = {
         "engine": DIGEST,
         "folder": f"lite/{DIGEST}/",
-        "files": {"pyodide": "pyodide.mjs", "packs": packs},
+        "files": {"pyodide": "pyodide.mjs", "packs": packs, "feed": "flights.csv"},
         "total_bytes": 9_000_000,
     }
     manifest.write_text(json.dumps(made))

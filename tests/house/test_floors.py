@@ -32,6 +32,7 @@ OPEN_TO_WEB = (
     "sandbox.labs.lab",
     "sandbox.labs.lab_program",
     "sandbox.labs.lab_from_run",
+    "sandbox.lite.bundle",
     "sandbox.tools.reference",
     "sandbox.tools.store_feed",
     "sandbox.commands.reset.undo",

@@ -81,6 +81,8 @@ MAY_BE_ASYNC = {
     "commands",
     "attached",
     "hosting",
+    "live",
+    "lite",
     "simulation",
     "tools",
     "notebook",

@@ -64,9 +64,9 @@ def is_said_in_chinese(verdict: Verdict) -> bool:
 
 @pytest.mark.wide
 @pytest.mark.parametrize("lab", LABS.values(), ids=LABS)
-def test_five_more_seeds_of_every_lab_are_whole(lab: Lab) -> None:
+def test_four_more_seeds_of_every_lab_are_whole(lab: Lab) -> None:
     """Twenty are played before a release: `manage.py lab check --all --seeds 20`."""
-    assert is_whole(check_lab(lab, range(2, 7)))
+    assert is_whole(check_lab(lab, range(2, 6)))
 
 
 @pytest.mark.parametrize("lab", LABS.values(), ids=LABS)

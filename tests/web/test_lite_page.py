@@ -23,6 +23,7 @@ MANIFEST = {
     "files": {
         "pyodide": "pyodide.mjs",
         "packs": [{"name": "engine.zip", "use": "path", "size_bytes": 7, "raw_bytes": 9}],
+        "feed": "flights.csv",
     },
     "total_bytes": 9,
 }
@@ -58,6 +59,7 @@ def test_the_page_has_the_addresses_of_its_files(visitor: Client, built: Path) -
     assert config["files"] == {
         "pyodide": f"{folder}pyodide.mjs",
         "packs": [{"url": f"{folder}engine.zip", "use": "path", "size_bytes": 7, "raw_bytes": 9}],
+        "feed": f"{folder}flights.csv",
         "total_bytes": 9,
     }
     assert config["worker"].startswith("/static/queueviz/js/lite/worker.")

@@ -12,7 +12,7 @@ from django.core.management import BaseCommand, CommandError
 
 from queueviz.engines import MOST_ENGINES
 
-BENCHES = ("append", "tcp", "wire", "board", "class", "pipeline")
+BENCHES = ("append", "tcp", "wire", "board", "class", "lite", "pipeline")
 MODULES = {"class": "classroom"}  # the others are modules of their own name
 MOST_STUDENTS = 150  # each has an address of 127.0.1.0/24
 MOST_IN_A_LESSON = 120  # places of a course
@@ -55,7 +55,8 @@ class Command(BaseCommand):
         "and Apache's; needs Java and Maven), board (time and bytes of one reading, bytes of a recording), class "
         "(one viewed sandbox per student; --lab adds a teacher, connection failures and a server crash; "
         "--burst sends N answers within 1 s; --start starts N labs within 3 s), pipeline (a store read with "
-        "Spark, compared with Parquet; a command with a cold and a warm Spark)."
+        "Spark, compared with Parquet; a command with a cold and a warm Spark), lite (an event in a browser's "
+        "interpreter, compared with CPython; needs Node.js)."
     )
     requires_system_checks = ()
 

@@ -18,12 +18,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", type=Path, metavar="DIR", help="an empty folder, or an earlier export")
-        parser.add_argument("--quick", action="store_true", help="Compress less: 10 s instead of a minute.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         site, out = Path(settings.BASE_DIR), options["folder"]
         try:
-            built = build(site, Path(settings.QUEUEVIZ_HOME), quick=options["quick"])
+            built = build(site, Path(settings.QUEUEVIZ_HOME), quick=True)  # an export has no .br
             made = export(site, built.folder, out, {code: _texts(code) for code, _ in settings.LANGUAGES})
         except (NotBuilt, NotExported) as error:
             raise CommandError(str(error)) from None

@@ -12,7 +12,7 @@ export function resolved(config) {
   return {
     ...config, ...paths,
     recipes: { ...recipes, lite: pathOf(recipes.lite) },
-    files: { ...files, pyodide: pathOf(files.pyodide), packs: files.packs.map((pack) => ({ ...pack, url: pathOf(pack.url) })) },
+    files: { ...files, pyodide: pathOf(files.pyodide), feed: pathOf(files.feed), packs: files.packs.map((pack) => ({ ...pack, url: pathOf(pack.url) })) },
     translated: translated && Object.fromEntries(Object.entries(translated).map(([language, address]) => [language, pathOf(address)])),
   };
 }

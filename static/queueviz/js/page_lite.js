@@ -133,7 +133,7 @@ async function speak(form) {
   const page = await fetch(address).then((answer) => answer.text()).catch(() => "");
   const translated = new DOMParser().parseFromString(page, "text/html"), bar = $(".litebar", translated);
   if (!bar) return;
-  for (const link of $$("a[href]", bar)) link.href = pathOf(link.getAttribute("href"), new URL(address, location.href));
+  for (const away of $$("a[href]", bar)) away.href = pathOf(away.getAttribute("href"), new URL(address, location.href));
   $(".litebar").replaceWith(bar);
   dress();
   document.documentElement.lang = translated.documentElement.lang;

@@ -192,11 +192,12 @@
   });
 
   // The host's policy may forbid attributes `style`: pages have them as `data-css`. A morph takes a `style` away that the new page does not have.
+  /** @param {any} node */
   const styled = (node) => (node.style.cssText = node.dataset.css);
   new MutationObserver((changes) => {
     for (const { type, target, addedNodes, attributeName } of changes) {
-      if (type === "attributes") {
-        if (target.dataset.css !== undefined && (attributeName === "data-css" || !target.hasAttribute("style"))) styled(target);
+      if (target instanceof Element && type === "attributes") {
+        if (target.hasAttribute("data-css") && (attributeName === "data-css" || !target.hasAttribute("style"))) styled(target);
       } else
         for (const node of addedNodes) {
           if (!(node instanceof Element)) continue;

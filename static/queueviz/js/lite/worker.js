@@ -4,9 +4,10 @@ import { Saved } from "./saved.js";
 
 const APP = "/app", HOME = "/home/queueviz";
 const SAVE_MS = 5000, BEAT_MS = 1000, SLEPT_MS = 10000;
+const FEED = `${HOME}/feeds/flights-by-time.1.csv`, SENDS_FEED = /(?:^|&)feed=flights(?:&|$)/;
 const NO_MEMORY = /out of memory|memoryerror|could not allocate|allocation failed/i;
 
-let py, lite, site, order, ready;
+let py, lite, site, order, ready, feed;
 /** @type {Saved | null} */
 let saved = null;
 let loaded_bytes = 0;
@@ -92,11 +93,16 @@ async function begin(message) {
   py.runPython(`import sys; sys.path.insert(0, "${APP}")`);
   const begun = await py.runPythonAsync(`
 from sandbox.kernel.errors import SandboxError
-from sandbox.lite.entry import Lite
+from sandbox.lite.entry import Lite, reads_flights
 
-async def begin(home, say, closed, slug, kind, name, seed, progress, log, refused, language, static):
-    lite = Lite(home, say, closed, log=log.to_bytes())
+async def begin(home, say, closed, slug, kind, name, seed, progress, log, feed, refused, language, static):
+    log = log.to_bytes()
     try:
+        if reads_flights(kind, name, log):
+            coming = feed()
+            if log or kind in ("incident", "recipe"):
+                await coming
+        lite = Lite(home, say, closed, log=log)
         if lite.restored_bytes:
             return lite, await lite.resume(), lite.restored_bytes
         await lite.begin(slug, kind, name, seed, progress)
@@ -110,8 +116,10 @@ begin`);
   const executed = (share) => postMessage({ k: "progress", phase: "executing", loaded_bytes: share, total_bytes: 1 });
   let refusal = null;
   const refused = (status, error, hint) => void (refusal = { status, error, hint });
-  const made = await begun(HOME, say, toldClosed, order.slug, order.kind, order.name, order.seed ?? undefined, executed, await log, refused, order.language, order.static)
-    .catch((error) => { throw Object.assign(error, refusal && { why: "refused", refusal }); });
+  const given = [order.slug, order.kind, order.name, order.seed ?? undefined, executed, await log, theFeed, refused, order.language, order.static];
+  const made = await begun(HOME, say, toldClosed, ...given).catch((error) => {
+    throw Object.assign(error, refusal && { why: "refused", refusal });
+  });
   let restored_bytes;
   [lite, order.slug, restored_bytes] = made;
   made.destroy();
@@ -154,7 +162,7 @@ function save() {
   }
 }
 
-/** A browser may stop a hidden tab; the sandbox stands still with it. */
+/** A browser may stop a hidden tab; the sandbox stops with it. */
 function watchSleep() {
   let last_ms = Date.now();
   setInterval(() => {
@@ -162,6 +170,20 @@ function watchSleep() {
     last_ms = now_ms;
     if (slept_ms > SLEPT_MS) postMessage({ k: "slept", slept_ms });
   }, BEAT_MS);
+}
+
+/** The rest of the feed, behind the part that came with the pages. Without it the feed begins again after that part. */
+function theFeed() {
+  return (feed ??= (async () => {
+    const file = await fetch(order.files.feed);
+    if (!file.ok) throw Object.assign(new Error(`${order.files.feed}: ${file.status}`), { why: "network" });
+    const bytes = new Uint8Array(await file.arrayBuffer()), stream = py.FS.open(FEED, "a");
+    py.FS.write(stream, bytes, 0, bytes.length);
+    py.FS.close(stream);
+  })().catch((error) => {
+    console.warn(error);
+    feed = undefined;
+  }));
 }
 
 /** The pages' own modules, at the first request. */
@@ -192,6 +214,7 @@ async function answer({ id, method, path, body, headers, reader: { language, the
 }
 
 async function take(message) {
+  if (message.k === "request" && message.path === "actions/" && SENDS_FEED.test(message.body ?? "")) theFeed();
   if (message.k === "request") await answer(message);
   else if (message.k === "open") lite.open(message.n);
   else if (message.k === "hear") await lite.hear(message.n, message.text);

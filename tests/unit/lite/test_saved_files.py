@@ -8,7 +8,7 @@ import pytest
 
 from sandbox.lite.memory_disk import MAPPED
 from sandbox.lite.saved_files import SavedFiles
-from tests.lite.story import Told
+from tests.lite.any_run import InMemory
 from tests.sim.recorded_stage import SLUG, drawn_action
 
 Contents = dict[str, tuple[int, bytes]]
@@ -40,7 +40,7 @@ def home(tmp_path: Path) -> Path:
 def saved_run(home: Path, template: str, seed: int, saves: int = 4) -> tuple[list[bytes], list[Contents]]:
     """Run a sandbox; return a record of each save, and the files at that moment."""
     script = Random(seed)
-    stage = Told(home, template, seed=seed, on_files=False)
+    stage = InMemory(home, template, seed=seed, on_files=False)
     saved = SavedFiles(home)
     records, moments = [], []
     for _ in range(saves):
@@ -75,7 +75,7 @@ def test_a_restored_sandbox_goes_on_with_the_journal_it_had(home: Path) -> None:
     before = b"".join(sorted((home / "sandboxes" / SLUG / "journal").glob("*.ndjson"))[0].read_bytes().splitlines(True))
     wipe(home)
     SavedFiles(home).restore(b"".join(records))
-    stage = Told.again(home)
+    stage = InMemory.again(home)
     stage.wake()
     stage.run(3)
     journal = b"".join(stage.journal())
