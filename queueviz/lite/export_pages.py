@@ -7,8 +7,8 @@ a process of its own, since only there Django has no database, no hashed names a
 import json
 import re
 import sys
-from collections.abc import Iterator
-from typing import Any, NamedTuple, TypedDict
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 from urllib.parse import urlencode
 
 from django.template import Context
@@ -25,6 +25,9 @@ from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS
 from sandbox.labs.catalogue.symptoms import SYMPTOMS
 from sandbox.labs.incidents import INCIDENTS
+
+if TYPE_CHECKING:
+    from queueviz.operations.lite_files import LiteFiles
 
 RUN = "queueviz/pages/lite.html"
 LIST = "queueviz/pages/lite_list.html"
@@ -50,7 +53,7 @@ class Card(NamedTuple):
 
 
 class Beginning(NamedTuple):
-    """What a sandbox begins from.  `path`: of its page; `first`: the first page of the sandbox, below its root."""
+    """Beginning of a sandbox.  `path`: of its page; `first`: the first page of the sandbox, below its root."""
 
     kind: str
     name: str
@@ -64,13 +67,13 @@ class Page(NamedTuple):
 
     path: str
     template: str
-    values: dict[str, Any]
+    values: Mapping[str, object]
 
 
 class Order(TypedDict):
-    """What the pages have from the server's own configuration."""
+    """Values that come from the server's configuration."""
 
-    files: dict[str, Any]
+    files: "LiteFiles"
     texts: dict[str, dict[str, str]]
 
 
@@ -86,7 +89,7 @@ def pages(order: Order) -> Iterator[tuple[str, str]]:
                 ]
                 common = {"theme": "auto", "exported": True, "others": others}
                 with at(Addresses("", f"/{path}", f"/{folder}")):
-                    text = templates().get_template(page.template).render(Context(common | page.values))
+                    text = templates().get_template(page.template).render(Context({**common, **page.values}))
                 yield f"{path}index.html", ROOTED.sub(rf'\1="{up(path)}', text)
 
 
@@ -124,8 +127,13 @@ def _labs() -> list[Card]:
 
 def _incidents() -> list[Card]:
     return [
-        Card(f"incident-{one.slug}", f"lite/incident/{one.slug}/", gettext(one.title), gettext(one.symptom))
-        for one in INCIDENTS.values()
+        Card(
+            f"incident-{incident.slug}",
+            f"lite/incident/{incident.slug}/",
+            gettext(incident.title),
+            gettext(incident.symptom),
+        )
+        for incident in INCIDENTS.values()
     ]
 
 
@@ -143,13 +151,13 @@ def _beginnings() -> Iterator[Beginning]:
         yield Beginning("template", name, name, f"lite/{name}/")
     for lab in LABS.values():
         yield Beginning("lab", lab.slug, gettext(lab.title), OF_SITE["lab-start"].format(lab.slug), f"labs/{lab.slug}/")
-    for one in INCIDENTS.values():
-        first = "?" + urlencode({"group": one.group, "topic": one.topic})
-        yield Beginning("incident", one.slug, gettext(one.title), f"lite/incident/{one.slug}/", first)
+    for slug, incident in INCIDENTS.items():
+        first = "?" + urlencode({"group": incident.group, "topic": incident.topic})
+        yield Beginning("incident", slug, gettext(incident.title), f"lite/incident/{slug}/", first)
     yield Beginning("recipe", "", gettext("Reproducible run"), RECIPE)
 
 
-def _config(files: dict[str, Any], begins: Beginning, language: str) -> dict[str, Any]:
+def _config(files: "LiteFiles", begins: Beginning, language: str) -> dict[str, object]:
     """Return the start values of the page's module.  Addresses are relative to the page."""
     home = "../" * begins.path.count("/")
     site = up(folder_of(language) + begins.path)
@@ -159,7 +167,7 @@ def _config(files: dict[str, Any], begins: Beginning, language: str) -> dict[str
             **files,
             "pyodide": static + files["pyodide"],
             "feed": static + files["feed"],
-            "packs": [pack | {"url": static + pack["url"]} for pack in files["packs"]],
+            "packs": [{**pack, "url": static + pack["url"]} for pack in files["packs"]],
         },
         "worker": f"{static}queueviz/js/lite/worker.js",
         "kind": begins.kind,

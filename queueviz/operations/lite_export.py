@@ -6,8 +6,9 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from queueviz.operations.lite_files import LiteFiles, Pack
 from queueviz.translations import compile_translations
 
 MARK = ".queueviz-lite"  # in the folder: a later export may replace it
@@ -60,14 +61,14 @@ def export(site: Path, built: Path, out: Path, texts: Mapping[str, Mapping[str, 
     return Exported(len(pages), total_bytes, files["total_bytes"])
 
 
-def _files(built: Path) -> dict[str, Any]:
+def _files(built: Path) -> LiteFiles:
     """Return the files of a run, below the folder of static files.
 
     Archives are those that `build_lite` compressed: many hosts send files as they are.
     """
     manifest = json.loads((built / "manifest.json").read_bytes())
     folder, files = manifest["folder"], manifest["files"]
-    packs = []
+    packs: list[Pack] = []
     for pack in files["packs"]:
         name = _sent(built, pack["name"])
         size_bytes = (built / name).stat().st_size
@@ -86,7 +87,8 @@ def _sent(built: Path, name: str) -> str:
     return compressed if (built / compressed).exists() else name
 
 
-def _pages(site: Path, order: dict[str, Any]) -> dict[str, str]:
+def _pages(site: Path, order: Mapping[str, object]) -> dict[str, str]:
     command = [sys.executable, "-m", "queueviz.lite.export_pages"]
     done = subprocess.run(command, cwd=site, input=json.dumps(order), capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    pages: dict[str, str] = json.loads(done.stdout)
+    return pages

@@ -5,7 +5,6 @@ import shutil
 import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, Route, expect
@@ -44,7 +43,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         pytest.skip("no Node.js on this machine: script/setup node")
     folder = tmp_path_factory.mktemp("host")
     try:
-        built = build(ROOT, ROOT / "var", quick=True, static=tmp_path_factory.mktemp("static"))
+        built = build(ROOT, ROOT / "var", quick=True, static=ROOT / "var" / "export")
     except NotBuilt as error:
         pytest.skip(str(error))
     texts = {name: str(text) for name, text in TEXTS.items()}

@@ -43,11 +43,13 @@ async function unpacked(file) {
   return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
 }
 
-/** Pyodide fetches the standard library by itself. */
-const plainly = fetch;
+/** Pyodide fetches its own files. Not every host knows the type of WASM, without which no browser compiles it. */
+const plainly = fetch, WASM = "application/wasm";
 globalThis.fetch = async (input, options) => {
   const file = await plainly(input, options);
-  return file.ok && file.url.endsWith(".gz") ? new Response(await unpacked(file)) : file;
+  if (file.ok && file.url.endsWith(".gz")) return new Response(await unpacked(file));
+  if (file.ok && file.url.endsWith(".wasm") && file.headers.get("content-type") !== WASM) return new Response(file.body, { headers: { "content-type": WASM } });
+  return file;
 };
 
 /** Pyodide fetches its own files, so that the browser compiles while it loads and keeps what it compiled: counted when they are there. */

@@ -99,7 +99,7 @@ def test_a_page_s_module_gets_relative_addresses_too(exported: Path) -> None:
 
 
 def test_pages_to_which_a_sandbox_leads_have_its_places(exported: Path) -> None:
-    """`finding_about.html` links to `labs/#lab-…` and `incidents/#incident-…`, signs of differences to `fidelity/#D6`."""
+    """Findings link to `labs/#lab-…` and `incidents/#incident-…`, signs of differences to `fidelity/#D6`."""
     for page, mark in (("labs", "lab-broadcasting"), ("incidents", "incident-hot-queue"), ("fidelity", "D6")):
         assert f'id="{mark}"' in (exported / page / "index.html").read_text("utf-8")
 
