@@ -46,7 +46,7 @@ TEXTS = {
 
 
 class Beginning(NamedTuple):
-    """What a sandbox begins from.  `kind`, `name`: as `sandbox.lite.entry` has them; a recipe's text is the reader's.
+    """Beginning of a sandbox.  `kind`, `name`: as `sandbox.lite.entry` has them; a recipe's text is the reader's.
 
     `first`: the first page, below the root.  `server`: the address at which the server begins the same.
     """
@@ -60,7 +60,7 @@ class Beginning(NamedTuple):
 
 
 class Known(NamedTuple):
-    """One of those there are, in the list that an unknown name gets."""
+    """Entry in the list that an unknown name gets."""
 
     address: str
     title: str
@@ -85,7 +85,8 @@ def lab(request: HttpRequest, lab: str) -> HttpResponse:
         root, server = reverse("lite-lab", args=[lab]), reverse("lab-start", args=[lab])
         return _page(request, Beginning("lab", lab, gettext(chosen.title), root, server, f"labs/{lab}/"))
     known = [
-        Known(reverse("lite-lab", args=[slug]), gettext(one.title), gettext(one.goal)) for slug, one in LABS.items()
+        Known(reverse("lite-lab", args=[slug]), gettext(other.title), gettext(other.goal))
+        for slug, other in LABS.items()
     ]
     return _unknown(request, gettext("No lab is named %(lab)s.") % {"lab": lab}, gettext("Labs"), known)
 
@@ -98,8 +99,8 @@ def incident(request: HttpRequest, slug: str) -> HttpResponse:
         first = "?" + urlencode({"group": chosen.group, "topic": chosen.topic})
         return _page(request, Beginning("incident", slug, gettext(chosen.title), root, server, first))
     known = [
-        Known(reverse("lite-incident", args=[name]), gettext(one.title), gettext(one.symptom))
-        for name, one in INCIDENTS.items()
+        Known(reverse("lite-incident", args=[name]), gettext(other.title), gettext(other.symptom))
+        for name, other in INCIDENTS.items()
     ]
     message = gettext("No incident is named %(incident)s.") % {"incident": slug}
     return _unknown(request, message, gettext("Incidents"), known)

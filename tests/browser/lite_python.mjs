@@ -11,7 +11,12 @@ export async function loadPyodide({ indexURL, stdLibURL }) {
     runPython() {},
     runPythonAsync: async (text) =>
       text.includes("sandbox.lite.entry")
-        ? async (home, say, closed, slug, kind, name) => (done.push(`begun ${kind} ${name}`), proxy([lite, slug, 0]))
+        ? async (home, say, closed, slug, kind, name, seed, progress, log, refused, language, url) => {
+          done.push(`begun ${kind} ${name}`);
+          if (kind !== "recipe") return proxy([lite, slug, 0]);
+          refused(422, `${name} in ${language}`, url);
+          throw new Error("refused");
+        }
         : async () => async (method, path) => made([200, { "Content-Type": "text/html" }, page(`${method} ${path}`)]),
   };
 }

@@ -69,3 +69,10 @@ def test_a_file_that_does_not_come_is_said(page: Page, base_url: str, built: Non
     page.route(f"**{FOLDER}*", lambda route: _serve(route, missing))
     page.goto(f"{base_url}/lite/orders/")
     expect(page.locator("#lite-why")).to_have_text("The files could not be loaded.")
+
+
+def test_what_cannot_begin_is_said_in_the_reader_s_language(page: Page, base_url: str, built: None) -> None:
+    page.route(f"**{FOLDER}*", _serve)
+    page.goto(f"{base_url}/lite/recipe/#abc")
+    expect(page.locator("#lite-why")).to_have_text("abc in en")
+    expect(page.locator("#lite-hint")).to_have_text("/static/")

@@ -1,4 +1,4 @@
-"""Where the reader's browser is offered to run a sandbox: beside the server's, and instead of what an overload refuses."""
+"""Offers to run a sandbox in the reader's browser: beside the server's, and instead of what an overload refuses."""
 
 import re
 from html import unescape
@@ -19,7 +19,9 @@ from tests.web.fake_port import FakePort
 
 pytestmark = pytest.mark.django_db
 LAB, INCIDENT = "pinned-offset", "lag-after-a-deploy"
-OFFER = re.compile(r'<a class="[^"]*" href="(/lite/[^"]*)">(?:Run it in your browser)(?:<span class="vh">(.*?)</span>)?</a>')
+OFFER = re.compile(
+    r'<a class="[^"]*" href="(/lite/[^"]*)">Run it in your browser(?:<span class="vh">(.*?)</span>)?</a>'
+)
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,6 @@
 """The pages of Lite and those of the server: of one snapshot they are equal, but for what a server alone has."""
 
+import json
 import re
 from difflib import unified_diff
 from typing import Any
@@ -10,7 +11,9 @@ from django.test import Client
 
 from queueviz.boards import BOARDS, PARTS
 from queueviz.lite.request import Answer
-from queueviz.lite.site import Site
+from queueviz.lite.site import Site, refusal
+from sandbox.control.limits import HostLimits
+from sandbox.control.recipe_text import unpack
 from sandbox.control.rights import VERBS
 from sandbox.kernel.errors import ActionRefused
 from tests.web.fake_port import FakePort
@@ -134,3 +137,19 @@ def test_exact_values_of_the_past_are_refused_in_a_sentence(site: Site) -> None:
     refused = answer(site, "GET", "api/recording?from=1&to=2")
     assert refused.status == 422
     assert "Exact values of the past need a server." in refused.body
+
+
+def test_a_refusal_to_begin_has_its_sentence_before_there_is_a_site() -> None:
+    refused = ActionRefused(404, "There is no {name}.", "Choose one of the list.", name="x")
+    assert refusal(refused, language="en", static="/static/") == (404, "There is no x.", "Choose one of the list.")
+    assert refusal(refused, language="zh-hans", static="/static/")[1] != "There is no x."
+
+
+def test_the_run_up_to_an_event_or_up_to_now_is_the_text_of_a_link(site: Site, port: FakePort) -> None:
+    port.rows = [{"seq": "500", "at_ms": 1, "type": "SandboxOpened", "cause": None}]
+    for query, at in (("", 500), ("?at=450", 450)):
+        text = json.loads(answer(site, "GET", f"api/recipe{query}").body)["text"]
+        assert unpack(text, HostLimits()).until == at
+    port.refuse["recipe"] = ActionRefused(422, "The run up to this event has too many actions for one link.")
+    refused = answer(site, "GET", "api/recipe", language="zh-hans")
+    assert (refused.status, "actions" in json.loads(refused.body)["error"]) == (422, False)

@@ -8,7 +8,7 @@ export const textHere = () => location.hash.slice(1).split(":")[0];
  * What the buttons of the bar do.
  * @param {{ recipes: { server: string, lite: string } }} config
  * @param {(path: string) => Promise<{ status: number, body: string }>} ask
- * @param {{ refused: (sentence: string) => void, copied: () => void }} told
+ * @param {{ refused: (sentence: string) => void, copied: () => void }} says
  */
 export function runDoes({ recipes }, ask, { refused, copied }) {
   async function made() {

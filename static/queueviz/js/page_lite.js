@@ -66,7 +66,7 @@ function toast(sentence) {
 
 const does = config && runDoes(config, (path) => /** @type {LiteLink} */ (link).request("GET", path), { refused: toast, copied: () => toast(t("lite.copied")) });
 
-/** What the server does not know of the bar: whether the run is kept, and the text in the fragment. */
+/** What the bar has from this page alone: whether the run is kept, and the text in the fragment. */
 function dress() {
   if (keptState) showKept(keptState);
   if (recipe) for (const node of $$("a[data-lite=server]")) node.hash = recipe;

@@ -10,6 +10,8 @@ from typing import TypeVar
 import pytest
 
 from sandbox.control.actions import CrashActor
+from sandbox.control.limits import HostLimits
+from sandbox.control.recipe_text import pack
 from sandbox.kernel.errors import ActionRefused
 from sandbox.lite.entry import OWNER, Kind, Lite, reads_flights
 from sandbox.lite.memory_disk import MAPPED
@@ -81,6 +83,21 @@ def test_an_incident_is_executed_and_says_how_far_it_is(home: Path) -> None:
     page.begin("incident", "duplicates-after-a-restart", shares.append)
     assert shares == sorted(shares)
     assert page.answer(page.lite.port.status())["sandboxes"][SLUG]["state"] == "live"
+
+
+def test_a_run_is_executed_again_from_the_text_of_its_link(home: Path) -> None:
+    page = Page(home / "first")
+    page.begin("template", "orders")
+    page.loop.run_for(2)
+    seq = page.answer(page.lite.port.act(SLUG, CrashActor(actor="A"), OWNER))
+    text = pack(page.answer(page.lite.port.recipe(SLUG, seq)), HostLimits())
+    before = journal(home / "first").splitlines()
+    again = Page(home / "again")
+    again.begin("recipe", text)
+    again.lite.record()
+    after = journal(home / "again").replace(b'"recipe"', f'"{SLUG}"'.encode()).splitlines()  # its name until now
+    assert after[:seq] == before[:seq]
+    assert b"CrashActor" in after[seq]
 
 
 @pytest.mark.parametrize(("kind", "status"), [("template", 422), ("lab", 404), ("incident", 404), ("recipe", 422)])

@@ -1,0 +1,78 @@
+"""Lite as it is built, in a real worker: the run of a lab, which another browser and the server execute again."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import APIRequestContext, Page, Route, expect
+
+from queueviz.operations.lite_build import NotBuilt, build
+from tests.browser.conftest import Site
+
+ROOT = Path(__file__).parents[2]
+SHOWN = ".litetabs iframe:not(.next)"
+LAB, MEMBER = "pinned-offset", "left"
+ACT = "(fields) => queuevizLite.request('POST', 'actions/', new URLSearchParams(fields).toString())"
+EVENTS = "() => queuevizLite.request('GET', 'api/events?most=10000').then(({ body }) => body)"
+Journal = list[tuple[str, str, str | None]]  # number, type, and the name of an action
+
+
+@pytest.fixture(scope="module")
+def static(home: Path, base_url: str) -> Iterator[Path]:
+    """What `build_lite` writes; the server reads its list."""
+    folder = ROOT / "var" / "static"
+    try:
+        build(ROOT, ROOT / "var", quick=True, static=folder)
+    except NotBuilt as error:
+        pytest.skip(str(error))
+    manifest = home / "static" / "lite" / "manifest.json"
+    manifest.parent.mkdir(exist_ok=True)
+    before = manifest.read_text() if manifest.exists() else None
+    manifest.write_bytes((folder / "lite" / "manifest.json").read_bytes())
+    yield folder
+    manifest.unlink() if before is None else manifest.write_text(before)
+
+
+@pytest.fixture(autouse=True)
+def _served(page: Page, static: Path) -> None:
+    def serve(route: Route) -> None:
+        path = static / route.request.url.partition("/static/")[2]
+        is_script = path.suffix == ".mjs"  # a type that some machines do not know
+        route.fulfill(path=path, content_type="text/javascript" if is_script else None)
+
+    page.context.route("**/static/lite/*/**", serve)
+
+
+def _journal(lines: str) -> Journal:
+    return [(row["seq"], row["type"], row.get("action")) for row in map(json.loads, lines.splitlines())]
+
+
+def _of_server(request: APIRequestContext, api: str) -> Journal:
+    return _journal(request.get(f"{api}/events?most=10000").text())
+
+
+def test_the_run_of_a_lab_is_executed_again_in_another_browser_and_on_the_server(site: Site) -> None:
+    page = site.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{site.base_url}/lite/lab/{LAB}/")
+    expect(page.frame_locator(SHOWN).locator("#lab-title")).to_be_visible()
+    expect(page).to_have_url(f"{site.base_url}/lite/lab/{LAB}/#labs/{LAB}/")
+    assert page.evaluate(ACT, {"action": "CrashActor", "actor": MEMBER})["status"] == 204
+    before = _journal(page.evaluate(EVENTS))
+    page.locator("[data-lite=link]").click()
+    expect(page.locator(".toast")).to_have_text("Copied")
+    link = page.evaluate("navigator.clipboard.readText()")
+    with page.context.expect_page() as opened:
+        page.locator("[data-lite=copy]").click()
+
+    page.goto("about:blank")
+    page.goto(link)
+    page.locator(SHOWN).wait_for()
+    assert _journal(page.evaluate(EVENTS))[: len(before)] == before
+
+    site.page = opened.value
+    site.page.locator("button[name=make]").click()
+    slug = site.adopt()
+    assert _of_server(site.page.request, f"{site.base_url}/api/sandboxes/{slug}")[: len(before)] == before
+    assert {"StartLab", "CrashActor"} <= {action for _, _, action in before}
