@@ -80,7 +80,11 @@ def parts_of(path: str) -> tuple[str, ...]:
 
 
 def html(body: str, status: int = 200) -> Answer:
-    return Answer(status, {"Content-Type": HTML}, body)
+    """Return a page or a part of one.
+
+    Hosts of exports may forbid style attributes, so `js/lite/bridge.js` sets the styles.  Quotes in texts are escaped.
+    """
+    return Answer(status, {"Content-Type": HTML}, body.replace(' style="', ' data-css="'))
 
 
 def json(body: Any, status: int = 200) -> Answer:

@@ -27,13 +27,16 @@ export const $$ = (selector, root = document) => [...root.querySelectorAll(selec
  */
 export const around = (target, selector) => (target instanceof Element ? target.closest(selector) : null);
 
+/** A style is no attribute: a host's policy may forbid those. @param {any} node @param {string} name @param {any} value */
+const written = (node, name, value) => (name === "style" ? (node.style.cssText = value) : node.setAttribute(name, value));
+
 /** @param {Element} node @param {string} name @param {any} value null, undefined and false take the attribute away */
 export function attr(node, name, value) {
   const own = memory(node);
   if (own[name] === value) return;
   own[name] = value;
   if (value === null || value === undefined || value === false) node.removeAttribute(name);
-  else node.setAttribute(name, value === true ? "" : value);
+  else written(node, name, value === true ? "" : value);
 }
 
 /** @param {Node} node @param {any} value */
@@ -99,7 +102,7 @@ export function svg(name, attributes = {}, content) {
  */
 export function el(name, attributes = {}, ...children) {
   const node = document.createElement(name);
-  for (const key in attributes) if (attributes[key] !== null) node.setAttribute(key, attributes[key]);
+  for (const key in attributes) if (attributes[key] !== null) written(node, key, attributes[key]);
   node.append(...children);
   return node;
 }

@@ -2,13 +2,14 @@
 import { say } from "./announce.js";
 import { $, $$, around, calm, el, hide, json, text } from "./dom.js";
 import { duration } from "./format.js";
+import { pathOf, resolved } from "./lite_addresses.js";
 import { LiteLink } from "./lite_link.js";
 import { runDoes, textHere } from "./lite_run.js";
 import { LiteTabs } from "./lite_tabs.js";
 import { setUpToasts } from "./toasts.js";
 import { t } from "./words.js";
 
-const config = json("lite"), box = $("#lite-tabs"), state = $("#lite-state"), trouble = $("#lite-trouble"), meter = $("#lite-meter");
+const config = resolved(json("lite")), box = $("#lite-tabs"), state = $("#lite-state"), trouble = $("#lite-trouble"), meter = $("#lite-meter");
 const MEGABYTE = 1e6, KEPT_S = 365 * 24 * 3600;
 const SERVER_TOO = [404, 422]; // refused there as well
 const recipe = config?.kind === "recipe" ? textHere() : "";
@@ -18,10 +19,13 @@ let link = null;
 let tabs = null;
 let keptState = "";
 
-/** How pages are drawn. The server keeps it in cookies, from which it draws the next page: so does this one. */
-const reader = () => ({ language, theme: document.documentElement.dataset.theme, details: /(?:^|; )details=1/.test(document.cookie) });
-let language = document.documentElement.lang;
-const keep = (name, value) => (document.cookie = `${name}=${value};path=/;max-age=${KEPT_S};samesite=lax`);
+/** How pages are drawn. The server keeps it in cookies, from which it draws the next page: so does this one. An export has no cookies. */
+const reader = () => ({ language, theme: document.documentElement.dataset.theme, details });
+let language = document.documentElement.lang, details = /(?:^|; )details=1/.test(document.cookie);
+function keep(name, value) {
+  if (name === "details") details = value === 1;
+  if (config.cookies) document.cookie = `${name}=${value};path=/;max-age=${KEPT_S};samesite=lax`;
+}
 
 const megabytes = (bytes) => (bytes / MEGABYTE).toFixed(1);
 
@@ -43,7 +47,7 @@ function fail(why, refusal = null) {
   text($("#lite-why"), refusal?.error ?? (t(`lite.${why}`) === why ? t("lite.engine") : t(`lite.${why}`)));
   text($("#lite-hint"), refusal?.hint ?? "");
   hide($("#lite-again"), why === "unsupported" || why === "recipe" || isHopeless);
-  hide($("[data-lite=server]", trouble), isHopeless);
+  for (const offer of $$("[data-lite=server]", trouble)) hide(offer, isHopeless);
   hide($("#lite-over"), isHopeless || !["engine", "memory", "refused"].includes(why)); // a run that was kept may be what fails
   trouble.focus();
 }
@@ -111,6 +115,7 @@ function start({ fresh = false } = {}) {
     reload: () => void shown.reload(),
     replaced: (address, how) => shown.replaced(address, how),
     outer: (address) => shown.outer(address),
+    keep,
   };
   made.start({
     files: config.files, kind: config.kind, name: recipe || config.name, title: config.title, slug: config.slug, seed: null, fresh,
@@ -122,11 +127,13 @@ function start({ fresh = false } = {}) {
 /** The form of the languages: the tab and the bar above it speak the new one; the sandbox runs on. */
 async function speak(form) {
   language = new URLSearchParams(form).get("language") ?? language;
-  keep(config.cookies.language, language);
+  keep(config.cookies?.language, language);
   void tabs?.reload();
-  const page = await fetch(location.pathname).then((answer) => answer.text()).catch(() => "");
+  const address = config.translated?.[language] ?? location.pathname;
+  const page = await fetch(address).then((answer) => answer.text()).catch(() => "");
   const translated = new DOMParser().parseFromString(page, "text/html"), bar = $(".litebar", translated);
   if (!bar) return;
+  for (const away of $$("a[href]", bar)) away.href = pathOf(away.getAttribute("href"), new URL(address, location.href));
   $(".litebar").replaceWith(bar);
   dress();
   document.documentElement.lang = translated.documentElement.lang;
@@ -134,7 +141,7 @@ async function speak(form) {
 
 if (config) {
   setUpToasts($("#toasts"));
-  new MutationObserver(() => keep(config.cookies.theme, document.documentElement.dataset.theme)).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  new MutationObserver(() => keep(config.cookies?.theme, document.documentElement.dataset.theme)).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   box.addEventListener("shown", () => hide($("#lite-loading"), true));
   $("#lite-again").addEventListener("click", () => start());
   document.addEventListener("click", ({ target }) => {

@@ -21,7 +21,7 @@
     window.dispatchEvent(new Event("beforeunload", { cancelable: true }));
     lite.go(url.href, options);
   };
-  window.queuevizLite = { root: lite.root, go: (address) => go(address), reload: () => lite.reload(), outer: (address) => lite.outer(address) };
+  window.queuevizLite = { root: lite.root, go: (address) => go(address), reload: () => lite.reload(), outer: (address) => lite.outer(address), keep: (name, value) => lite.keep(name, value) };
 
   /** An answer that sends the page elsewhere does so to the tab, not to this window. True if it did. */
   const isSent = (headers) => {
@@ -191,6 +191,22 @@
     construct: (Real, [url, ...protocols]) => (below(url) ? new Socket(url, ...protocols) : new Real(url, ...protocols)),
   });
 
+  // The host's policy may forbid attributes `style`: pages have them as `data-css`. A morph takes a `style` away that the new page does not have.
+  /** @param {any} node */
+  const styled = (node) => (node.style.cssText = node.dataset.css);
+  new MutationObserver((changes) => {
+    for (const { type, target, addedNodes, attributeName } of changes) {
+      if (target instanceof Element && type === "attributes") {
+        if (target.hasAttribute("data-css") && (attributeName === "data-css" || !target.hasAttribute("style"))) styled(target);
+      } else
+        for (const node of addedNodes) {
+          if (!(node instanceof Element)) continue;
+          if (node.matches("[data-css]")) styled(node);
+          node.querySelectorAll("[data-css]").forEach(styled);
+        }
+    }
+  }).observe(document, { subtree: true, childList: true, attributeFilter: ["style", "data-css"] });
+
   // The page around has the history of the tab.
   const replace = history.replaceState.bind(history);
   const changed = (isNew) => (state, unused, url) => {
@@ -205,7 +221,7 @@
     if (!(link instanceof HTMLAnchorElement) || event.defaultPrevented || !/^https?:$/.test(link.protocol)) return;
     const url = below(link.href);
     if (!url) {
-      if (!link.target) link.target = "_top";
+      if (!link.target) link.target = "_parent";
       return;
     }
     event.preventDefault();
@@ -227,7 +243,7 @@
     if (method === "dialog") return;
     const url = below(by?.getAttribute("formaction") ?? form.getAttribute("action") ?? location.href), next = form.elements.namedItem("next");
     if (!url) {
-      if (!form.target) form.target = "_top";
+      if (!form.target) form.target = "_parent";
       if (next instanceof HTMLInputElement && below(next.value)) next.value = lite.outer(below(next.value)?.href);
       return;
     }

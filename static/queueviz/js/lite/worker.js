@@ -22,7 +22,7 @@ function came(bytes) {
 
 /** A pack's bytes; it counts as it comes, in bytes of the transfer. */
 async function fetched({ url, size_bytes, raw_bytes }) {
-  const file = await fetch(url);
+  const file = await plainly(url);
   if (!file.ok || !file.body) throw new TypeError(`${url}: ${file.status}`);
   let left = size_bytes;
   const counted = file.body.pipeThrough(new TransformStream({
@@ -33,9 +33,24 @@ async function fetched({ url, size_bytes, raw_bytes }) {
       out.enqueue(chunk);
     },
   }));
-  const plain = url.endsWith(".gz") ? counted.pipeThrough(new DecompressionStream("gzip")) : counted;
-  return new Uint8Array(await new Response(plain).arrayBuffer());
+  return unpacked(new Response(counted));
 }
+
+/** Bytes of an archive, which an export has as .gz. Some hosts declare that as its encoding, and the browser has unpacked it. */
+async function unpacked(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
+  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
+}
+
+/** Pyodide fetches its own files. Not every host knows the type of WASM, without which no browser compiles it. */
+const plainly = fetch, WASM = "application/wasm";
+globalThis.fetch = async (input, options) => {
+  const file = await plainly(input, options);
+  if (file.ok && file.url.endsWith(".gz")) return new Response(await unpacked(file));
+  if (file.ok && file.url.endsWith(".wasm") && file.headers.get("content-type") !== WASM) return new Response(file.body, { headers: { "content-type": WASM } });
+  return file;
+};
 
 /** Pyodide fetches its own files, so that the browser compiles while it loads and keeps what it compiled: counted when they are there. */
 function countOwn(folder, packs) {
@@ -54,7 +69,7 @@ function countOwn(folder, packs) {
 /** Python imports from an archive of modules as it is; pages and a wheel need files. */
 function unpack({ url, use }, bytes) {
   if (use === "path") {
-    const path = `${APP}/${url.split("/").at(-1)}`;
+    const path = `${APP}/${url.split("/").at(-1).replace(/\.gz$/, "")}`;
     py.FS.writeFile(path, bytes);
     py.runPython(`import sys; sys.path.insert(0, ${JSON.stringify(path)})`);
   } else py.unpackArchive(bytes, use === "wheel" ? "wheel" : "zip", use === "wheel" ? {} : { extractDir: "/" });
@@ -162,10 +177,9 @@ function watchSleep() {
 /** The rest of the feed, behind the part that came with the pages. Without it the feed begins again after that part. */
 function theFeed() {
   return (feed ??= (async () => {
-    const url = order.files.feed, file = await fetch(url);
-    if (!file.ok || !file.body) throw Object.assign(new Error(`${url}: ${file.status}`), { why: "network" });
-    const plain = url.endsWith(".gz") ? file.body.pipeThrough(new DecompressionStream("gzip")) : file.body;
-    const bytes = new Uint8Array(await new Response(plain).arrayBuffer()), stream = py.FS.open(FEED, "a");
+    const file = await fetch(order.files.feed);
+    if (!file.ok) throw Object.assign(new Error(`${order.files.feed}: ${file.status}`), { why: "network" });
+    const bytes = new Uint8Array(await file.arrayBuffer()), stream = py.FS.open(FEED, "a");
     py.FS.write(stream, bytes, 0, bytes.length);
     py.FS.close(stream);
   })().catch((error) => {
