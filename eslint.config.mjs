@@ -4,6 +4,7 @@ import globals from "globals";
 export default [
   { ignores: ["static/vendor/", "static/lite/", "tests/", "var/", ".venv/"] },
   js.configs.recommended,
+  { files: ["script/**/*.mjs"], languageOptions: { globals: globals.node } },
   {
     files: ["static/queueviz/js/**/*.js"],
     languageOptions: { globals: { ...globals.browser, htmx: "readonly", uPlot: "readonly", Idiomorph: "readonly" } },

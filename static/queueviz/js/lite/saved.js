@@ -68,7 +68,8 @@ async function held(file) {
   for (let tries = 0; ; tries++) {
     try {
       return await file.createSyncAccessHandle();
-    } catch (error) {
+    } catch (thrown) {
+      const error = /** @type {Error} */ (thrown);
       if (error.name !== "NoModificationAllowedError") throw new Error("none", { cause: error });
       if (tries === TRIES) throw new Error("other", { cause: error });
       await new Promise((done) => setTimeout(done, WAIT_MS));

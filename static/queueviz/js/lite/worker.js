@@ -142,7 +142,7 @@ async function savedLog() {
     if (order.fresh) saved.clear();
     return saved.read();
   } catch (error) {
-    kept(error.message === "other" ? "other" : "none");
+    kept(error instanceof Error && error.message === "other" ? "other" : "none");
     return new Uint8Array();
   }
 }
