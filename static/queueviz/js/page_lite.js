@@ -143,6 +143,8 @@ if (config) {
   setUpToasts($("#toasts"));
   new MutationObserver(() => keep(config.cookies?.theme, document.documentElement.dataset.theme)).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   box.addEventListener("shown", () => hide($("#lite-loading"), true));
+  addEventListener("pagehide", ({ persisted }) => persisted && link?.end()); // a page that is put aside frees what it keeps
+  addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
   $("#lite-again").addEventListener("click", () => start());
   document.addEventListener("click", ({ target }) => {
     if (around(target, "#lite-over")) startOver();
