@@ -43,6 +43,7 @@ TEXTS = {
     "lite.unsupported": _("This browser cannot run the sandbox: it has no WebAssembly."),
     "lite.recipe": _("This is not a reproducible link."),
 }
+with_worker = csp_update({"worker-src": ["'self'"], "frame-src": ["'self'"]})
 
 
 class Beginning(NamedTuple):
@@ -68,6 +69,7 @@ class Known(NamedTuple):
 
 
 @require_GET
+@with_worker  # type: ignore[arg-type]  # it passes arguments on
 def template(request: HttpRequest, template: str) -> HttpResponse:
     """Show the page that runs a sandbox of this template, or the list of templates if there is none of that name."""
     if template in TEMPLATES:
@@ -79,6 +81,7 @@ def template(request: HttpRequest, template: str) -> HttpResponse:
 
 
 @require_GET
+@with_worker  # type: ignore[arg-type]  # likewise
 def lab(request: HttpRequest, lab: str) -> HttpResponse:
     """Show the page that begins this lab, or the list of labs."""
     if (chosen := LABS.get(lab)) is not None:
@@ -92,6 +95,7 @@ def lab(request: HttpRequest, lab: str) -> HttpResponse:
 
 
 @require_GET
+@with_worker  # type: ignore[arg-type]  # likewise
 def incident(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the page that executes this incident, or the list of incidents."""
     if (chosen := INCIDENTS.get(slug)) is not None:
@@ -107,13 +111,13 @@ def incident(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_GET
+@with_worker
 def recipe(request: HttpRequest) -> HttpResponse:
     """Show the page that executes the recipe in its fragment, which browsers do not send."""
     address = reverse("lite-recipe")
     return _page(request, Beginning("recipe", "", gettext("Reproducible run"), address, reverse("recipe")))
 
 
-@csp_update({"worker-src": ["'self'"], "frame-src": ["'self'"]})  # type: ignore[arg-type]  # it passes arguments on
 def _page(request: HttpRequest, beginning: Beginning) -> HttpResponse:
     values = {"beginning": beginning, "config": _config(beginning), "texts": {"texts": TEXTS}}
     return render(request, PAGE, values)

@@ -296,4 +296,4 @@ def _swap_task(loop: asyncio.AbstractEventLoop | None, task: "asyncio.Task[Any] 
     From Python 3.14 on a thread has one running task, whatever its loop, and refuses a second one.
     """
     swap = getattr(tasks, "_swap_current_task", None)  # Python 3.12
-    return None if loop is None or swap is None else swap(loop, task)  # type: ignore[no-any-return]
+    return None if loop is None or swap is None else swap(loop, task)

@@ -68,11 +68,11 @@ function dress() {
   if (recipe) for (const node of $$("a[data-lite=server]")) node.hash = recipe;
 }
 
-/** Whether this browser keeps the sandbox for the next visit. A run that is kept can be deleted. @param {string} state */
-function showKept(state) {
-  keptState = state;
-  text($("#lite-kept"), t(`lite.${state}`));
-  hide($("#lite-over"), state === "none" || state === "other");
+/** Whether this browser keeps the sandbox for the next visit. A run that is kept can be deleted. @param {string} kept */
+function showKept(kept) {
+  keptState = kept;
+  text($("#lite-kept"), t(`lite.${kept}`));
+  hide($("#lite-over"), kept === "none" || kept === "other");
 }
 
 /** The first press asks, the second deletes the run. */
