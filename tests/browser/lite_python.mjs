@@ -11,7 +11,7 @@ export async function loadPyodide({ indexURL, stdLibURL }) {
     runPython() {},
     runPythonAsync: async (text) =>
       text.includes("sandbox.lite.entry")
-        ? async (home, say, closed, slug, kind, name, seed, progress, log, refused, language, url) => {
+        ? async (home, say, closed, slug, kind, name, seed, progress, log, feed, refused, language, url) => {
           done.push(`begun ${kind} ${name}`);
           if (kind !== "recipe") return proxy([lite, slug, 0]);
           refused(422, `${name} in ${language}`, url);

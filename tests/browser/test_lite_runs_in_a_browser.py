@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import APIRequestContext, Page, Route, expect
 
 from queueviz.operations.lite_build import NotBuilt, build
-from tests.browser.conftest import Site
+from tests.browser.conftest import PATIENCE_MS, Site
 
 ROOT = Path(__file__).parents[2]
 SHOWN = ".litetabs iframe:not(.next)"
@@ -68,7 +68,7 @@ def test_the_run_of_a_lab_is_executed_again_in_another_browser_and_on_the_server
 
     page.goto("about:blank")
     page.goto(link)
-    page.locator(SHOWN).wait_for()
+    page.locator(SHOWN).wait_for(timeout=2 * PATIENCE_MS)
     assert _journal(page.evaluate(EVENTS))[: len(before)] == before
 
     site.page = opened.value

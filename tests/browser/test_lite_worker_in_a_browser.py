@@ -37,7 +37,7 @@ def built(home: Path, base_url: str) -> Iterator[None]:
 
 def _serve(route: Route, missing: str = "") -> None:
     name = route.request.url.rsplit("/", 1)[1]
-    if name == missing:
+    if name == missing or name not in (*FILES, "pyodide.mjs"):
         route.fulfill(status=404)
     elif name == "pyodide.mjs":
         route.fulfill(body=PYTHON.read_text("utf-8"), content_type="text/javascript")
