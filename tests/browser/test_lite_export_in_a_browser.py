@@ -1,7 +1,6 @@
 """The export of Lite on a host that only sends files, below a path of its own and under a strict policy."""
 
 import functools
-import shutil
 import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -9,9 +8,9 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from queueviz.operations.lite_build import NotBuilt, build
 from queueviz.operations.lite_export import export
 from queueviz.pages.lite import TEXTS
+from tests.browser.built_lite import built_lite
 from tests.browser.conftest import ROOT
 
 PATH = "articles/2026/broker"
@@ -39,13 +38,7 @@ class Host(SimpleHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of the export."""
-    if shutil.which("node") is None:
-        pytest.skip("no Node.js on this machine: script/setup node")
-    folder = tmp_path_factory.mktemp("host")
-    try:
-        built = build(ROOT, ROOT / "var", quick=True, static=ROOT / "var" / "export")
-    except NotBuilt as error:
-        pytest.skip(str(error))
+    folder, built = tmp_path_factory.mktemp("host"), built_lite()
     texts = {name: str(text) for name, text in TEXTS.items()}
     export(ROOT, built.folder, folder / PATH, {"en": texts, "zh-hans": texts})
     with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Host, directory=str(folder))) as server:

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import APIRequestContext, Page, Route, expect
 
-from queueviz.operations.lite_build import NotBuilt, build
+from tests.browser.built_lite import STATIC, built_lite
 from tests.browser.conftest import PATIENCE_MS, Site
 
-ROOT = Path(__file__).parents[2]
 SHOWN = ".litetabs iframe:not(.next)"
 LAB, MEMBER = "pinned-offset", "left"
 ACT = "(fields) => queuevizLite.request('POST', 'actions/', new URLSearchParams(fields).toString())"
@@ -21,16 +20,12 @@ Journal = list[tuple[str, str, str | None]]  # number, type, and the name of an 
 @pytest.fixture(scope="module")
 def static(home: Path, base_url: str) -> Iterator[Path]:
     """What `build_lite` writes; the server reads its list."""
-    folder = ROOT / "var" / "static"
-    try:
-        build(ROOT, ROOT / "var", quick=True, static=folder)
-    except NotBuilt as error:
-        pytest.skip(str(error))
+    built_lite()
     manifest = home / "static" / "lite" / "manifest.json"
     manifest.parent.mkdir(exist_ok=True)
     before = manifest.read_text() if manifest.exists() else None
-    manifest.write_bytes((folder / "lite" / "manifest.json").read_bytes())
-    yield folder
+    manifest.write_bytes((STATIC / "lite" / "manifest.json").read_bytes())
+    yield STATIC
     manifest.unlink() if before is None else manifest.write_text(before)
 
 
