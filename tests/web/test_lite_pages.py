@@ -46,7 +46,7 @@ def answer(site: Site, method: str, path: str, body: str = "", **how: Any) -> An
 
 
 def lines(html: str, slug: str) -> list[str]:
-    """Return the lines of a page, without tokens of forms; addresses of the API and styles are as the server has them."""
+    """Return the lines of a page without tokens; addresses of the API and styles are as the server has them."""
     text = TOKEN.sub("", html.replace(f"/s/{slug}/api", f"/api/sandboxes/{slug}").replace(' data-css="', ' style="'))
     return [line.strip() for line in text.splitlines() if line.strip()]
 
