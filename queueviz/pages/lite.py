@@ -34,6 +34,7 @@ TEXTS = {
     "lite.none": _("Not kept: this browser stores nothing for this address"),
     "lite.other": _("Not kept: the sandbox runs in another tab"),
     "lite.full": _("No longer kept: the browser's storage is full"),
+    "lite.large": _("No longer kept: the run has become too large"),
     "lite.over": _("Start over"),
     "lite.sure": _("Delete this run and start over"),
     "lite.slept": _("This tab slept for {time}. The sandbox did not run."),

@@ -31,6 +31,7 @@ ADDRESS = "worker"  # of all viewers
 OWNER = Actor(role="owner", name="reader")
 FLIGHTS = "flights"  # the template with the feed
 FEED = b'"feed":"flights"'  # in the journal, once a producer reads it
+MOST_KEPT_BYTES = 250_000_000  # of files: a new log needs as much memory once more
 LOG_BYTES = 8_000_000  # a shorter log does not begin anew
 LOOK_S = 0.2  # between two looks at a run that is executed again
 
@@ -88,8 +89,13 @@ class Lite:
         await asyncio.wrap_future(self.port.wake(slug))
         return slug
 
-    def record(self) -> tuple[bytes, bool]:
-        """Return a record for the log, empty if nothing has changed, and whether a new log begins with it."""
+    def record(self) -> tuple[bytes, bool] | None:
+        """Return a record for the log, empty if nothing has changed, and whether a new log begins with it.
+
+        None: the files are too large to be kept.
+        """
+        if self._saved.file_bytes > MOST_KEPT_BYTES:
+            return None
         for slug in self._host.status()["sandboxes"]:
             self._host.branches.show(slug)
         if self._saved.log_bytes > max(LOG_BYTES, 2 * self._saved.file_bytes) or not self._saved.log_bytes:

@@ -13,6 +13,7 @@ from sandbox.control.actions import CrashActor
 from sandbox.control.limits import HostLimits
 from sandbox.control.recipe_text import pack
 from sandbox.kernel.errors import ActionRefused
+from sandbox.lite import entry
 from sandbox.lite.entry import OWNER, Kind, Lite, reads_flights
 from sandbox.lite.memory_disk import MAPPED
 from sandbox.sim.loop import SimLoop
@@ -110,11 +111,11 @@ def test_a_name_that_does_not_exist_is_refused(home: Path, kind: Kind, status: i
 def test_the_next_visit_goes_on_where_the_last_record_ends(home: Path) -> None:
     page = Page(home / "first")
     page.begin("template", "orders")
-    log, begins = page.lite.record()
+    log, begins = page.lite.record() or (b"", False)
     assert begins
     page.loop.run_for(2)
     page.answer(page.lite.port.act(SLUG, CrashActor(actor="A"), OWNER))
-    more, begins = page.lite.record()
+    more, begins = page.lite.record() or (b"", True)
     assert not begins
     before = journal(home / "first")
     again = Page(home / "again", log + more)
@@ -123,6 +124,14 @@ def test_the_next_visit_goes_on_where_the_last_record_ends(home: Path) -> None:
     again.lite.record()
     assert journal(home / "again").startswith(before)
     assert len(journal(home / "again")) > len(before)
+
+
+def test_a_run_that_has_become_too_large_is_no_longer_kept(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Page(home)
+    page.begin("template", "orders")
+    assert page.lite.record() is not None
+    monkeypatch.setattr(entry, "MOST_KEPT_BYTES", 1_000)
+    assert page.lite.record() is None
 
 
 def journal(home: Path) -> bytes:

@@ -3,7 +3,7 @@
 import { Saved } from "./saved.js";
 
 const APP = "/app", HOME = "/home/queueviz";
-const SAVE_MS = 5000, BEAT_MS = 1000, SLEPT_MS = 10000;
+const SAVE_MS = 5000, SAVE_SHARE = 0.01, BEAT_MS = 1000, SLEPT_MS = 10000;
 const FEED = `${HOME}/feeds/flights-by-time.1.csv`, SENDS_FEED = /(?:^|&)feed=flights(?:&|$)/;
 const NO_MEMORY = /out of memory|memoryerror|could not allocate|allocation failed/i;
 
@@ -128,7 +128,6 @@ begin`);
   if (saved === null) return;
   if (restored_bytes) saved.cut(restored_bytes);
   kept(restored_bytes ? "continued" : "kept");
-  setInterval(save, SAVE_MS);
   save();
 }
 
@@ -149,17 +148,19 @@ async function savedLog() {
 
 const hex = (bytes) => [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
+/** The larger the run, the longer a save takes, and the rarer it is. */
 function save() {
-  if (saved === null) return;
-  const made = lite.record(), [record, begins] = made, bytes = record.toJs();
+  const began_ms = performance.now(), made = lite.record();
+  if (!made || saved === null) return kept("large");
+  const [record, begins] = made, bytes = record.toJs();
   record.destroy();
   made.destroy();
   try {
     if (begins) saved.begin(bytes);
     else if (bytes.length) saved.append(bytes);
+    setTimeout(save, Math.max(SAVE_MS, (performance.now() - began_ms) / SAVE_SHARE));
   } catch (error) {
     console.warn(error);
-    saved = null;
     kept("full");
   }
 }
