@@ -1,5 +1,6 @@
 """The journal after twenty thousand events: what happened long ago is still found, shown and linked to."""
 
+import re
 from pathlib import Path
 
 import orjson
@@ -73,6 +74,14 @@ def test_two_marked_events_are_compared(site: Site, crash: int) -> None:
     assert not page.get_by_label(f"Compare event #{crash - 1}", exact=True).is_checked()
     panel.get_by_role("button", name="Close").click()
     expect(panel).to_be_hidden()
+
+
+def test_a_search_is_not_put_off_by_facts_that_come_while_it_is_typed(site: Site) -> None:
+    page = site.visit("orders", "journal/")
+    page.locator("#j-search").fill("rate")
+    for rate in ("4", "1"):
+        site.act(action="SetRate", rate=rate)
+    expect(page).to_have_url(re.compile(r"\?search=rate$"))
 
 
 def test_a_crash_of_long_ago_is_searched_and_filtered_and_each_message_is_found(site: Site, crash: int) -> None:

@@ -126,7 +126,8 @@ export class Cards {
     hide(card.say, !line);
     if (line) rich(card.say, line);
     const wanted = BUTTONS[state] ?? [];
-    cls(card.node, "wire", member.transport === "tcp"); // its style leaves one button: to cut the connection
+    /* Its style leaves one button: to cut the connection. */
+    cls(card.node, "wire", member.transport === "tcp");
     for (const button of card.buttons) hide(button, !wanted.includes(button.dataset.act) && button.dataset.act !== "CutConnection");
   }
 

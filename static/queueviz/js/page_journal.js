@@ -41,7 +41,7 @@ startShell({
   async onFacts(rows, { gap }) {
     if (at) return;
     if (gap) before = (await fill(list, api, gap, { ...wanted(), most: PAGE }).catch(() => null)) ?? before;
-    if (wanted().search || flow?.checked) later(newest, SEARCHED_MS); // what flows is no news of the channel
+    if (wanted().search || flow?.checked) searchSoon(); // what flows is no news of the channel
     else list.add(rows.filter((row) => fits(row) && !(gap && BigInt(row.seq) < BigInt(gap.before))));
   },
   keys: { "/": () => search?.focus() },
@@ -124,10 +124,13 @@ function point(seq) {
   return row;
 }
 
-let waiting = null;
-function later(work, ms) {
-  clearTimeout(waiting);
-  waiting = setTimeout(work, ms);
+let typing = null, searching = null;
+/** Facts that come meanwhile are in the same search: they neither put it off nor what is being typed. */
+function searchSoon() {
+  searching ??= setTimeout(() => {
+    searching = null;
+    newest();
+  }, SEARCHED_MS);
 }
 
 older.addEventListener("click", () => look());
@@ -138,7 +141,10 @@ if (at) {
     hide($("#j-gone"), false);
   }
 } else {
-  search.addEventListener("input", () => later(renew, TYPED_MS));
+  search.addEventListener("input", () => {
+    clearTimeout(typing);
+    typing = setTimeout(renew, TYPED_MS);
+  });
   for (const control of [causes, steps, flow]) control?.addEventListener("input", renew);
   clear.addEventListener("click", () => {
     search.value = "";

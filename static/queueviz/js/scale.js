@@ -35,7 +35,8 @@ export function scale({ min, max, window, width, compact }) {
   const history = compact ? 26 : Math.max(54, width * 0.15);
   const gap = compact ? 7 : 12;
   const lo = max - BigInt(window);
-  const whole = min >= lo; // the window already shows everything on disk: no break
+  /* The window already shows everything on disk: no break. */
+  const whole = min >= lo;
   const left = history + gap;
   const span = Math.max(1, width - left - HEAD);
   const px = span / window;

@@ -44,13 +44,15 @@ export function reach(row) {
 export const isUntold = (row) => "cached" in row && Boolean(row.owner ?? row.assigned);
 
 function zones({ owned, listed, untold, x, y, th, min, max, committed, memory, next, lo, whole, deleted, history, gap, right, bottom }) {
-  const start = whole && lo < 0n ? Math.max(0, x(0n)) : 0; // nothing lies left of offset 0, not even deleted messages
+  /* Nothing lies left of offset 0, not even deleted messages. */
+  const start = whole && lo < 0n ? Math.max(0, x(0n)) : 0;
   const from = whole ? x(min) : deleted;
   const consumed = committed === null ? from : x(committed);
   const held = larger(memory, committed);
   const pulled = owned ? (next ?? held) : (held ?? next); // messages that no member holds must be pulled again
   const shown = memory !== null || listed; // a wire client does not show what it holds
-  const first = x(min); // below it everything is deleted, also for a group that has not read it
+  /* Below it everything is deleted, also for a group that has not read it. */
+  const first = x(min);
   const zone = (a, b) => box(Math.max(first, x(a)), y, x(b) - Math.max(first, x(a)), th);
   const bx = history + gap / 2, t = th / 3;
   return {
