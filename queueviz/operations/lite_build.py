@@ -24,7 +24,16 @@ FLIGHTS = 6_000  # of the feed, for the first quarter of an hour: the rest comes
 FEED = "flights.csv"  # the rest
 DIGEST_CHARS = 16
 MANIFEST, STAMP = "manifest.json", "stamp"
-SOURCES = ("sandbox", "queueviz", "templates", "static/queueviz/js", "script/lite", "package-lock.json")
+SOURCES = (
+    "sandbox",
+    "queueviz",
+    "templates",
+    "static/queueviz/js",
+    "static/vendor/VENDOR.json",
+    "script/lite",
+    "package-lock.json",
+    "requirements.txt",
+)
 SUFFIXES = (".py", ".html", ".js", ".mjs", ".json", ".po", ".toml", ".txt")
 QUICK, BEST = 4, 11  # qualities of Brotli
 

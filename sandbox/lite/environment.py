@@ -9,6 +9,7 @@ from sandbox.cluster.environment import InlineWorkers, MakeDisk, Network, Withou
 from sandbox.cluster.power import MachineDisk
 from sandbox.journal.events import Position
 from sandbox.kernel.clock import Clock, ScaledClock, wall_ms
+from sandbox.kernel.errors import CorruptRecord
 from sandbox.lite.memory_disk import MemoryDisk
 from sandbox.store.disk import Disk, Flusher, InlineFlusher
 from sandbox.transport.loopback import LoopbackNetwork
@@ -37,7 +38,7 @@ class LiteEnvironment(WithoutMachine):
         return None
 
     def disk(self, root: Path, clock: Clock) -> Disk:
-        raise NotImplementedError("a sandbox whose origin cannot be read does not run in a browser")
+        raise CorruptRecord("a sandbox whose origin cannot be read does not run in a browser")
 
     def cut_power(self, disk: Disk, flushed: Mapping[str, int]) -> None:
         assert isinstance(disk, MachineDisk), "it has no other disks"

@@ -72,8 +72,8 @@ class SavedFiles:
 
     def restore(self, log: bytes) -> int:
         """Write the files as the log has them; return the length in bytes of its complete records."""
-        at = 0
-        while (record := _record_at(log, at)) is not None:
+        at, view = 0, memoryview(log)
+        while (record := _record_at(view, at)) is not None:
             head, data, at = record
             for path in head["gone"]:
                 self._remove(path)
@@ -117,18 +117,25 @@ class SavedFiles:
         ]
         return Stored(len(content), changed_ns, sums), parts
 
-    def _write(self, path: str, size: int, is_mapped: bool, parts: list[list[int]], data: bytes) -> bytes:
-        """Write the parts of a file; return the data that is left."""
+    def _write(self, path: str, size: int, is_mapped: bool, parts: list[list[int]], data: memoryview) -> memoryview:
+        """Write the parts of a file in their places; return the data that is left.
+
+        A log has hundreds of records: neither data nor files are copied for each.
+        """
         full = self._home / path
         full.parent.mkdir(parents=True, exist_ok=True)
-        content = MAPPED.get(str(full)) if is_mapped else bytearray(full.read_bytes() if full.exists() else b"")
-        if content is None or len(content) != size:
-            content = bytearray(size) if is_mapped else (content or bytearray())[:size].ljust(size, b"\0")
-        for offset, length in parts:
-            content[offset : offset + length], data = data[:length], data[length:]
-        full.write_bytes(b"" if is_mapped else content)
-        if is_mapped:
-            MAPPED[str(full)] = bytearray(content)
+        full.touch()
+        if is_mapped and len(MAPPED.get(str(full), b"")) != size:
+            MAPPED[str(full)] = bytearray(size)
+        with full.open("r+b") as file:
+            for offset, length in parts:
+                if is_mapped:
+                    MAPPED[str(full)][offset : offset + length] = data[:length]
+                else:
+                    file.seek(offset)
+                    file.write(data[:length])
+                data = data[length:]
+            file.truncate(0 if is_mapped else size)
         return data
 
     def _remove(self, path: str) -> None:
@@ -143,7 +150,7 @@ class SavedFiles:
         return record
 
 
-def _record_at(log: bytes, at: int) -> tuple[dict[str, list[Any]], bytes, int] | None:
+def _record_at(log: memoryview, at: int) -> tuple[dict[str, list[Any]], memoryview, int] | None:
     """Return head and data of the record at a position, and its end; None if it is not complete."""
     if len(log) < at + HEAD.size:
         return None
