@@ -1,4 +1,4 @@
-/* Stands in for Pyodide: keeps what it is told, and answers each request with it. */
+/* Stands in for Pyodide: records the calls, and answers each request with it. */
 export async function loadPyodide({ indexURL, stdLibURL }) {
   const done = [`index ${new URL(indexURL).pathname}`, `library ${stdLibURL ? new URL(stdLibURL).pathname : "none"}`];
   const page = (asked) => `<!doctype html><title>${asked}</title><ul>${done.map((line) => `<li>${line}</li>`).join("")}</ul>`;

@@ -19,7 +19,7 @@ Journal = list[tuple[str, str, str | None]]  # number, type, and the name of an 
 
 @pytest.fixture(scope="module")
 def static(home: Path, base_url: str) -> Iterator[Path]:
-    """What `build_lite` writes; the server reads its list."""
+    """Return the folder that `build_lite` writes; the server reads its list."""
     built_lite()
     manifest = home / "static" / "lite" / "manifest.json"
     manifest.parent.mkdir(exist_ok=True)

@@ -119,7 +119,7 @@ async def act(site: Site) -> list[Any]:
         for group in json.loads((await site.answer("GET", "api")).body)["groups"]
         for member in group["members"]
     }
-    refused = await site.answer("POST", "actions/", "action=CrashActor&actor=nobody", language="zh-hans")
+    refused = await site.answer("POST", "actions/", "action=CrashActor&actor=missing", language="zh-hans")
     unknown = await site.answer("GET", "nothing/")
     server = await site.answer("GET", "connect/")
     question = await site.answer("GET", "api/ask/nothing")

@@ -48,9 +48,9 @@ def visitor(db: None) -> Client:
 
 
 def _config(page: HttpResponse) -> dict[str, Any]:
-    found = re.search(r'<script id="lite" type="application/json">(.*?)</script>', page.content.decode(), re.DOTALL)
-    assert found is not None
-    return dict(json.loads(found[1]))
+    match = re.search(r'<script id="lite" type="application/json">(.*?)</script>', page.content.decode(), re.DOTALL)
+    assert match is not None
+    return dict(json.loads(match[1]))
 
 
 def test_the_page_has_the_addresses_of_its_files(visitor: Client, built: Path) -> None:

@@ -107,7 +107,7 @@ def test_a_refused_action_is_a_sentence_beside_its_form(child: Any) -> None:
     assert status == 422
     assert 'class="refusal"' in body
     assert 'data-field="actor"' in body
-    assert "nobody" in body
+    assert "missing" in body
     assert "does not exist" not in body, "it is in Chinese"
 
 

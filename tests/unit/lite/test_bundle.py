@@ -1,4 +1,4 @@
-"""What a browser gets: the modules that the engine there imports, and nothing that needs sockets, threads or Django."""
+"""Contents of the archive of browsers: modules that the engine imports, none that needs sockets, threads or Django."""
 
 from pathlib import Path
 

@@ -27,7 +27,7 @@ ANYWHERE = "http://host/articles/2026/broker/"
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `build_lite` writes: archives have a compressed one beside them."""
+    """Write the files of `build_lite`: archives have a compressed one beside them."""
     folder = tmp_path_factory.mktemp("lite") / DIGEST
     folder.mkdir()
     for name in ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json"):

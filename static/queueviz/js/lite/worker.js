@@ -199,8 +199,8 @@ def make(lite, slug, root, static, home, name):
     site = Site(lite.port, slug, root=root, static=static, home=home, name=name)
 
     async def answer(method, path, body, language, theme, details, htmx):
-        one = await site.answer(method, path, body, language=language, theme=theme, details=details, htmx=htmx)
-        return one.status, dict(one.headers), one.body
+        answered = await site.answer(method, path, body, language=language, theme=theme, details=details, htmx=htmx)
+        return answered.status, dict(answered.headers), answered.body
 
     return answer
 
