@@ -8,10 +8,9 @@ from pydantic import ConfigDict
 from queueviz import engine
 from queueviz.access import policy, visitor
 from queueviz.api.sandboxes import JSON, REFUSALS, api
-from queueviz.boards.api_bodies import changes_body, stretches_body
+from queueviz.boards.api_bodies import changes_body, recorded_range, stretches_body
 from queueviz.links import byte_ranges, recordings, replay_state
 from sandbox.kernel import json_bytes
-from sandbox.kernel.errors import ActionRefused
 
 
 class Wait(Schema):
@@ -79,20 +78,7 @@ def recording(
     requester = visitor.of_request(request)
     visit = policy.visit_at(requester, slug, "see")
     policy.ours(visit)
-    kept = engine.answer(engine.port().kept(slug))
-    last = kept.newest if last is None else last
-    if not 0 <= first <= last <= kept.newest:
-        raise ActionRefused(
-            422,
-            "Events {first} to {last} cannot be recorded.",
-            "Choose events between {oldest} and {newest}.",
-            field="from",
-            first=first,
-            last=last,
-            oldest=kept.oldest,
-            newest=kept.newest,
-        )
-    first = max(first, kept.oldest)
+    first, last = recorded_range(engine.answer(engine.port().kept(slug)), first, last)
     file = recordings.of_server().find(
         slug, first, last, lambda: recordings.RATE.demand(policy.counted_as(requester)), scores=visit.sees_scores
     )

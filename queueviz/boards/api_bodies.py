@@ -7,12 +7,13 @@ from queueviz.access import hidden_names
 from queueviz.boards.replay import StateAnswer
 from sandbox.control.readings import LookedBack
 from sandbox.journal.event_filter import Row
+from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.rows.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from sandbox.hosting.repeatable_ranges import Line
     from sandbox.queries.changes import Changes
-    from sandbox.queries.state_at import StateAt
+    from sandbox.queries.state_at import Kept, StateAt
 
 MOST_LINES = 10_000  # of the journal in an answer that asks for no more
 MOST_SEARCH = 200  # characters
@@ -49,6 +50,26 @@ def changes_body(changed: "Changes") -> dict[str, object]:
 def stretches_body(line: "Line") -> dict[str, object]:
     rows = [stretch.row() | {"from": str(stretch.from_seq), "to": str(stretch.to_seq)} for stretch in line.stretches]
     return {"stretches": rows, "keyframe": None if line.keyframe is None else str(line.keyframe)}
+
+
+def recorded_range(kept: "Kept", first: int, last: int | None) -> tuple[int, int]:
+    """Return the events of a recording from `first` to `last`, without `last` to the newest.
+
+    Raises ActionRefused (422) if there are no such events.
+    """
+    last = kept.newest if last is None else last
+    if not 0 <= first <= last <= kept.newest:
+        raise ActionRefused(
+            422,
+            "Events {first} to {last} cannot be recorded.",
+            "Choose events between {oldest} and {newest}.",
+            field="from",
+            first=first,
+            last=last,
+            oldest=kept.oldest,
+            newest=kept.newest,
+        )
+    return max(first, kept.oldest), last
 
 
 def state_body(past: "StateAt", slug: str, name: str) -> StateAnswer:

@@ -7,6 +7,7 @@ from queueviz.boards.api_bodies import (
     MOST_SEARCH,
     changes_body,
     journal_body,
+    recorded_range,
     state_body,
     stretches_body,
     trimmed_body,
@@ -61,7 +62,7 @@ class Api:
             case "GET", ("recipe",):
                 return json({"text": await self._recipe(_number(request.GET, "at"))})
             case "GET", ("recording",):
-                raise ActionRefused(422, "Exact values of the past need a server.")
+                return await self._recording(_number(request.GET, "from") or 0, _number(request.GET, "to"))
         raise ActionRefused(404, "No page has this address.", "See /api/docs.")
 
     async def _snapshot(self) -> Answer:
@@ -74,6 +75,11 @@ class Api:
         if at is None:
             at = await done(self._port.newest_seq(self._slug))
         return pack(await done(self._port.recipe(self._slug, at)), LIMITS)
+
+    async def _recording(self, first: int, last: int | None) -> Answer:
+        """Return the events that a recording will have.  The page has it made by a second worker."""
+        first, last = recorded_range(await done(self._port.kept(self._slug)), first, last)
+        return json({"from": str(first), "to": str(last)})
 
     async def _events(self, query: Fields) -> Answer:
         """Return events after `after` as lines of JSON: 10 000, or `most`."""

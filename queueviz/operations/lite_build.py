@@ -15,6 +15,10 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from django.conf import settings
+from django.utils import translation
+
+from queueviz.links.offline_page import offline_page
 from queueviz.operations.lite_sources import Source, engine_sources, page_sources, stdlib_sources
 from sandbox.cluster.actors.feeds import prepare_flights
 
@@ -29,12 +33,13 @@ SOURCES = (
     "queueviz",
     "templates",
     "static/queueviz/js",
+    "static/queueviz/css",
     "static/vendor/VENDOR.json",
     "script/lite",
     "package-lock.json",
     "requirements.txt",
 )
-SUFFIXES = (".py", ".html", ".js", ".mjs", ".json", ".po", ".toml", ".txt")
+SUFFIXES = (".css", ".py", ".html", ".js", ".mjs", ".json", ".po", ".toml", ".txt")
 QUICK, BEST = 4, 11  # qualities of Brotli
 
 
@@ -65,15 +70,17 @@ def build(site: Path, home: Path, *, quick: bool = False, static: Path | None = 
         temporary = Path(scratch)
         packs = _packs(site, home, pyodide, temporary)
         wheel = json_wheel(site, home)
-        digest = _digest(packs, [*(pyodide / name for name in PYODIDE), wheel, site / "script/lite/pack.mjs"])
-        draft = temporary / digest
+        offline = _offline_pages(temporary)
+        others = [*(pyodide / name for name in PYODIDE), wheel, *offline.values(), site / "script/lite/pack.mjs"]
+        draft = temporary / _digest(packs, others)
         draft.mkdir()
-        shutil.move(temporary / FEED, draft / FEED)
-        _write(site, pyodide, wheel, packs, draft, quick=quick)
+        for path in (temporary / FEED, *offline.values()):
+            shutil.move(path, draft / path.name)
+        _write(site, pyodide, wheel, packs, offline, draft, quick=quick)
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir(parents=True)
-        shutil.move(draft, out / digest)
-        shutil.copyfile(out / digest / MANIFEST, out / MANIFEST)
+        shutil.move(draft, out / draft.name)
+        shutil.copyfile(out / draft.name / MANIFEST, out / MANIFEST)
         (out / STAMP).write_text(stamp)
     return _built(out, made=True)
 
@@ -118,6 +125,15 @@ def _packs(site: Path, home: Path, pyodide: Path, temporary: Path) -> dict[str, 
     }
 
 
+def _offline_pages(folder: Path) -> dict[str, Path]:
+    """Write the offline page of each language, in which a browser puts a recording; return the files by language."""
+    pages = {code: folder / f"offline.{code}.html" for code, _ in settings.LANGUAGES}
+    for code, path in pages.items():
+        with translation.override(code):
+            path.write_text(offline_page(b"", title="", language=code), "utf-8")
+    return pages
+
+
 def json_wheel(site: Path, home: Path) -> Path:
     """Return the JSON library's wheel for Pyodide, downloaded once and checked against its hash."""
     requirements = site / "script" / "lite" / "requirements.txt"
@@ -133,7 +149,16 @@ def json_wheel(site: Path, home: Path) -> Path:
     return wheels[0]
 
 
-def _write(site: Path, pyodide: Path, wheel: Path, packs: dict[str, list[Source]], draft: Path, *, quick: bool) -> None:
+def _write(
+    site: Path,
+    pyodide: Path,
+    wheel: Path,
+    packs: dict[str, list[Source]],
+    offline: dict[str, Path],
+    draft: Path,
+    *,
+    quick: bool,
+) -> None:
     for name in PYODIDE:
         shutil.copyfile(pyodide / name, draft / name)
     lock = json.loads((pyodide / LOCK).read_bytes())
@@ -150,7 +175,7 @@ def _write(site: Path, pyodide: Path, wheel: Path, packs: dict[str, list[Source]
             }
             for name, sources in packs.items()
         },
-        "compress": [*packs, *PYODIDE, FEED],
+        "compress": [*packs, *PYODIDE, FEED, *(path.name for path in offline.values())],
     }
     node = subprocess.run(
         ["node", str(site / "script/lite/pack.mjs")],
@@ -167,6 +192,7 @@ def _write(site: Path, pyodide: Path, wheel: Path, packs: dict[str, list[Source]
             "name": name,
             "use": uses.get(name, "files"),
             "raw_bytes": (draft / name).stat().st_size,
+            "sha256": sha256((draft / name).read_bytes()).hexdigest(),
             "size_bytes": _transferred(draft / name),
         }
         for name in (*packs, wheel.name)
@@ -176,7 +202,12 @@ def _write(site: Path, pyodide: Path, wheel: Path, packs: dict[str, list[Source]
         "engine": draft.name,
         "quality": order["quality"],
         "folder": f"lite/{draft.name}/",
-        "files": {"pyodide": PYODIDE[0], "packs": listed, "feed": FEED},
+        "files": {
+            "pyodide": PYODIDE[0],
+            "packs": listed,
+            "feed": FEED,
+            "offline": {code: path.name for code, path in offline.items()},
+        },
         "total_bytes": own + sum(_transferred(draft / str(pack["name"])) for pack in listed),
     }
     (draft / MANIFEST).write_text(json.dumps(values, indent=1))

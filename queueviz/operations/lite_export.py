@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from queueviz.operations.lite_files import LiteFiles, Pack
+from queueviz.operations.lite_files import ListedPack, LiteFiles, Pack
 from queueviz.translations import compile_translations
 
 MARK = ".queueviz-lite"  # in the folder: a later export may replace it
@@ -54,7 +54,7 @@ def export(site: Path, built: Path, out: Path, texts: Mapping[str, Mapping[str, 
         shutil.copytree(site / "static" / name, out / "static" / name)
     folder = out / "static" / "lite" / built.name
     folder.mkdir(parents=True)
-    urls = [files["feed"], *(pack["url"] for pack in files["packs"])]
+    urls = [files["feed"], *files["offline"].values(), *(pack["url"] for pack in files["packs"])]
     for name in (*OWN, *(url.rpartition("/")[2] for url in urls)):
         shutil.copyfile(built / name, folder / name)
     total_bytes = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
@@ -68,16 +68,18 @@ def _files(built: Path) -> LiteFiles:
     """
     manifest = json.loads((built / "manifest.json").read_bytes())
     folder, files = manifest["folder"], manifest["files"]
+    listed: list[ListedPack] = files["packs"]
     packs: list[Pack] = []
-    for pack in files["packs"]:
+    for pack in listed:
         name = _sent(built, pack["name"])
         size_bytes = (built / name).stat().st_size
-        packs.append({"url": folder + name, "use": pack["use"], "size_bytes": size_bytes, "raw_bytes": size_bytes})
+        packs.append({**pack, "url": folder + name, "size_bytes": size_bytes, "raw_bytes": size_bytes})
     own = sum((built / name).stat().st_size for name in OWN)
     return {
         "pyodide": folder + files["pyodide"],
         "feed": folder + _sent(built, files["feed"]),
         "packs": packs,
+        "offline": {language: folder + name for language, name in files["offline"].items()},
         "total_bytes": own + sum(pack["size_bytes"] for pack in packs),
     }
 

@@ -10,22 +10,23 @@ from django.contrib.staticfiles import finders
 MANIFEST = "lite/manifest.json"
 
 
-class Pack(TypedDict):
-    """One archive: its size as it is transferred and as it is then.  `use`: stdlib, path, files or wheel."""
-
-    url: str
-    use: str
-    size_bytes: int
-    raw_bytes: int
-
-
 class ListedPack(TypedDict):
-    """The same in the manifest, which has a name for an address."""
+    """One archive in the manifest: its size as it is transferred and as it is then.
+
+    `use`: stdlib, path, files or wheel.  `sha256`: of its bytes, in hexadecimal.
+    """
 
     name: str
     use: str
     size_bytes: int
     raw_bytes: int
+    sha256: str
+
+
+class Pack(ListedPack):
+    """One archive with its address."""
+
+    url: str
 
 
 class LiteFiles(TypedDict):
@@ -34,6 +35,7 @@ class LiteFiles(TypedDict):
     pyodide: str
     packs: list[Pack]
     feed: str  # the rest of the feed
+    offline: dict[str, str]  # pages for a recording, by language
     total_bytes: int
 
 
@@ -45,20 +47,13 @@ def lite_files() -> LiteFiles | None:
     manifest = json.loads(path.read_text("utf-8"))
     folder = settings.STATIC_URL + manifest["folder"]  # its name has the digest: no hashed names
     files = manifest["files"]
+    packs: list[ListedPack] = files["packs"]
     return {
         "pyodide": folder + files["pyodide"],
         "feed": folder + files["feed"],
-        "packs": [_pack(folder, pack) for pack in files["packs"]],
+        "packs": [{**pack, "url": folder + pack["name"]} for pack in packs],
+        "offline": {language: folder + name for language, name in files["offline"].items()},
         "total_bytes": manifest["total_bytes"],
-    }
-
-
-def _pack(folder: str, pack: ListedPack) -> Pack:
-    return {
-        "url": folder + pack["name"],
-        "use": pack["use"],
-        "size_bytes": pack["size_bytes"],
-        "raw_bytes": pack["raw_bytes"],
     }
 
 

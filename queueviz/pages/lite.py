@@ -29,6 +29,10 @@ TEXTS = {
     "lite.starting": _("Starting the broker"),
     "lite.executing": _("Executing the run: {share} %"),
     "lite.copied": _("Copied"),
+    "lite.recording": _("Recording: {share} %"),
+    "lite.unmade": _("The recording could not be made. Try again."),
+    "lite.too_large": _("The run is too large for a recording."),
+    "lite.version": _("The files on this server are not those of this page. Reload the page."),
     "lite.kept": _("Kept in this browser"),
     "lite.continued": _("Kept in this browser, and continued"),
     "lite.none": _("Not kept: this browser stores nothing for this address"),
@@ -137,6 +141,7 @@ def _config(beginning: Beginning) -> dict[str, object] | None:
     return {
         "files": files,
         "worker": static("queueviz/js/lite/worker.js"),
+        "recorder": static("queueviz/js/lite/recorder.js"),
         "kind": beginning.kind,
         "name": beginning.name,
         "title": "" if beginning.kind == "template" else beginning.title,

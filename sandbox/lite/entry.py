@@ -53,7 +53,8 @@ class Lite:
         *,
         log: bytes = b"",
     ) -> None:
-        self._saved = SavedFiles(Path(home) / "sandboxes")
+        self._home = Path(home) / "sandboxes"
+        self._saved = SavedFiles(self._home)
         self.restored_bytes = self._saved.restore(log)
         loop = asyncio.get_running_loop()
         self._config = config or HostConfig()
@@ -96,11 +97,21 @@ class Lite:
         """
         if self._saved.file_bytes > MOST_KEPT_BYTES:
             return None
-        for slug in self._host.status()["sandboxes"]:
-            self._host.branches.show(slug)
+        self._write_out()
         if self._saved.log_bytes > max(LOG_BYTES, 2 * self._saved.file_bytes) or not self._saved.log_bytes:
             return self._saved.whole(), True
         return self._saved.changes(), False
+
+    def files(self) -> bytes | None:
+        """Return all files as they are, for another worker (`sandbox.lite.recorder`); None: they are too large."""
+        if self._saved.file_bytes > MOST_KEPT_BYTES:
+            return None
+        self._write_out()
+        return SavedFiles(self._home).whole()
+
+    def _write_out(self) -> None:
+        for slug in self._host.status()["sandboxes"]:
+            self._host.branches.show(slug)
 
     async def _begin_lab(self, slug: str, name: str, seed: str | None) -> None:
         lab = _known(LABS, name)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from sandbox.recording.tree import Tree
 
 CHUNK_MS = 60_000
+PACE_MS = 100  # between two reads of the boards
 
 
 class Frame(NamedTuple):

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from sandbox.recording.frame import Frame
+from sandbox.recording.frame import PACE_MS, Frame
 from sandbox.recording.live import boards_of, frame_of
 from sandbox.simulation.world import World
-
-PACE_MS = 100
 
 
 def recorded_frames(

@@ -10,11 +10,10 @@ from sandbox.hosting.repeatable_ranges import recorded_until, stretches_of
 from sandbox.hosting.rerun import Rerun
 from sandbox.journal.schema import Row
 from sandbox.recording import journal_range
-from sandbox.recording.frame import About, Frame, in_range
+from sandbox.recording.frame import PACE_MS, About, Frame, in_range
 from sandbox.recording.journal_range import FACT_NAMES
 from sandbox.recording.live import boards_of, frame_of
 from sandbox.simulation.beside import Progress
-from sandbox.simulation.recorded import PACE_MS
 
 LEAD_MS = 1_000  # read before the range, so that its first event has a frame
 

@@ -19,11 +19,11 @@ from sandbox.live.channel import LONGEST_INTERVAL_S
 from sandbox.live.frames import changes, delta
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.snapshot.board import read_board
-from sandbox.recording.frame import About
+from sandbox.recording.frame import PACE_MS, About
 from sandbox.recording.journal_range import facts
 from sandbox.recording.reader import Recording
 from sandbox.recording.writer import write_recording
-from sandbox.simulation.recorded import PACE_MS, recorded_frames
+from sandbox.simulation.recorded import recorded_frames
 from sandbox.simulation.world import World
 from tests.bench.calibration import calibrate
 

@@ -15,7 +15,7 @@ DIGEST = "0123456789abcdef"
 MANIFEST = {
     "engine": DIGEST,
     "folder": f"lite/{DIGEST}/",
-    "files": {"pyodide": "pyodide.mjs", "packs": [], "feed": "flights.csv"},
+    "files": {"pyodide": "pyodide.mjs", "packs": [], "feed": "flights.csv", "offline": {}},
     "total_bytes": 5_600_000,
 }
 SOCKETS = """

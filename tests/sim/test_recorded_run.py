@@ -9,11 +9,10 @@ import pytest
 from django.core.management import call_command
 
 from sandbox.journal import segments
-from sandbox.recording.frame import Frame
+from sandbox.recording.frame import PACE_MS, Frame
 from sandbox.recording.journal_range import SNAPSHOT
 from sandbox.recording.reader import Recording
 from sandbox.recording.writer import write_recording
-from sandbox.simulation.recorded import PACE_MS
 from sandbox.simulation.recorded_run import RecordedRun
 from tests.sim.recorded_stage import SLUG, Recorded
 

@@ -17,13 +17,14 @@ from sandbox.labs.incidents import INCIDENTS
 
 LAB, INCIDENT = "pinned-offset", "lag-after-a-deploy"
 
-MANIFEST = {
+MANIFEST: dict[str, Any] = {
     "engine": "0123456789abcdef",
     "folder": "lite/0123456789abcdef/",
     "files": {
         "pyodide": "pyodide.mjs",
-        "packs": [{"name": "engine.zip", "use": "path", "size_bytes": 7, "raw_bytes": 9}],
+        "packs": [{"name": "engine.zip", "use": "path", "size_bytes": 7, "raw_bytes": 9, "sha256": "12"}],
         "feed": "flights.csv",
+        "offline": {"en": "offline.en.html"},
     },
     "total_bytes": 9,
 }
@@ -58,8 +59,9 @@ def test_the_page_has_the_addresses_of_its_files(visitor: Client, built: Path) -
     folder = "/static/lite/0123456789abcdef/"
     assert config["files"] == {
         "pyodide": f"{folder}pyodide.mjs",
-        "packs": [{"url": f"{folder}engine.zip", "use": "path", "size_bytes": 7, "raw_bytes": 9}],
+        "packs": [MANIFEST["files"]["packs"][0] | {"url": f"{folder}engine.zip"}],
         "feed": f"{folder}flights.csv",
+        "offline": {"en": f"{folder}offline.en.html"},
         "total_bytes": 9,
     }
     assert config["worker"].startswith("/static/queueviz/js/lite/worker.")

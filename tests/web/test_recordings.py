@@ -13,8 +13,8 @@ from queueviz.links.recordings import Making, Recordings
 from queueviz.models import Sandbox
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused
+from sandbox.recording.frame import PACE_MS
 from sandbox.recording.reader import Recording
-from sandbox.simulation.recorded import PACE_MS
 from tests.web.fake_port import FakePort
 
 JSON = "application/json"

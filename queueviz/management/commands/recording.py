@@ -23,10 +23,10 @@ from sandbox.journal.event_filter import without_score
 from sandbox.journal.schema import Row
 from sandbox.kernel.errors import ActionRefused, BadRecording, CorruptRecord
 from sandbox.recording import folder, journal_range
-from sandbox.recording.frame import About, Frame, in_range
+from sandbox.recording.frame import PACE_MS, About, Frame, in_range
 from sandbox.recording.reader import Recording
 from sandbox.recording.writer import write_recording
-from sandbox.simulation.recorded import PACE_MS, recorded_frames
+from sandbox.simulation.recorded import recorded_frames
 from sandbox.simulation.recorded_run import RecordedRun
 from sandbox.simulation.world import World
 

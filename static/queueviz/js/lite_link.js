@@ -44,6 +44,11 @@ export class LiteLink extends EventTarget {
     }
   }
 
+  /** All files of the sandbox, for another worker; undefined: they are too large. @returns {Promise<Uint8Array | undefined>} */
+  async files() {
+    return (await this.#ask({ k: "files" })).bytes;
+  }
+
   #ask(message) {
     const id = ++this.#count;
     return new Promise((done, failed) => {

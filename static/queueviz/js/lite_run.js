@@ -1,16 +1,18 @@
-/* The run of Lite as the text of a link, which anyone executes again: in a browser, or on the server. */
-import { el } from "./dom.js";
+/* The run of Lite for others: as the text of a link, which anyone executes again, in a browser or on the server; as a
+   recording; as a page with the recording and its player. */
+import { $, el } from "./dom.js";
+import { saveFile } from "./save_file.js";
 
 /** The text of the recipe in the page's fragment, before the tab's path. */
 export const textHere = () => location.hash.slice(1).split(":")[0];
 
 /**
  * What the buttons of the bar do.
- * @param {{ recipes: { server: string, lite: string } }} config
- * @param {(path: string) => Promise<{ status: number, body: string }>} ask
+ * @param {{ recipes: { server: string, lite: string }, title: string, name: string, files: { offline: Record<string, string> } }} config
+ * @param {{ ask: (path: string) => Promise<{ status: number, body: string }>, recorded: () => Promise<{ bytes: Uint8Array<ArrayBuffer>, first: string, last: string }> }} run
  * @param {{ refused: (sentence: string) => void, copied: () => void }} says
  */
-export function runDoes({ recipes }, ask, { refused, copied }) {
+export function runDoes({ recipes, title, name, files }, { ask, recorded }, { refused, copied }) {
   async function made() {
     const { status, body } = await ask("api/recipe"), { text, error, hint } = JSON.parse(body);
     if (status !== 200) refused(`${error} ${hint}`);
@@ -29,8 +31,33 @@ export function runDoes({ recipes }, ask, { refused, copied }) {
       await copy(new URL(`${recipes.lite}#${text}`, location.origin).href);
       copied();
     },
+    async recording() {
+      const { bytes, first, last } = await recorded();
+      saveFile(bytes, "application/octet-stream", `queueviz-${first}-${last}.qvr`);
+    },
+    async offline() {
+      const page = textOf(files.offline[document.documentElement.lang]), { bytes, first, last } = await recorded();
+      saveFile(await filled(await page, title || name || "QueueViz", bytes), "text/html", `queueviz-${first}-${last}.html`);
+    },
   };
 }
+
+const textOf = async (url) => (await fetch(url)).text();
+
+/** The page of the player, with a title and its recording. @param {string} page @param {string} title @param {Uint8Array<ArrayBuffer>} bytes */
+async function filled(page, title, bytes) {
+  const whole = new DOMParser().parseFromString(page, "text/html");
+  for (const node of [$("title", whole), $("h1", whole)]) node.textContent = title;
+  $("#recording", whole).textContent = await base64(bytes);
+  return `<!doctype html>\n${whole.documentElement.outerHTML}`;
+}
+
+/** @param {Uint8Array<ArrayBuffer>} bytes @returns {Promise<string>} */
+const base64 = (bytes) => new Promise((done) => {
+  const reader = new FileReader();
+  reader.onload = () => done(String(reader.result).split(",")[1]);
+  reader.readAsDataURL(new Blob([bytes]));
+});
 
 async function copy(value) {
   try {

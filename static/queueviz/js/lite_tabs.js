@@ -2,6 +2,7 @@
    The page's address names the tab: its query is the tab's, its fragment the path below the root (and the tab's own).
    For a recipe the fragment begins with its text: `#text`, or `#text:path`. */
 import { headerOf } from "./lite_link.js";
+import { saveFile } from "./save_file.js";
 
 const PAINT_MS = 3000; // then a tab is shown as it is
 
@@ -87,7 +88,7 @@ export class LiteTabs {
       if (answer.away) return location.assign(answer.away);
       if (answer.status === 204) return;
       const type = headerOf(answer, "content-type") ?? "", saved = headerOf(answer, "content-disposition") ?? "";
-      if (name || saved.startsWith("attachment") || (type && !type.startsWith("text/html"))) return save(answer.body, type, name || url.pathname);
+      if (name || saved.startsWith("attachment") || (type && !type.startsWith("text/html"))) return saveFile(answer.body, type, nameOf(name || url.pathname));
       if (!answer.body) return this.unanswered();
       const from = new URL(this.root + answer.path, location.origin);
       if (from.pathname === url.pathname) from.hash = url.hash;
@@ -134,10 +135,5 @@ export class LiteTabs {
 /** @param {Window} inside */
 const painted = (inside) => new Promise((done) => inside.requestAnimationFrame(() => inside.requestAnimationFrame(done)));
 
-/** Save a file under its name. */
-function save(body, type, path) {
-  const url = URL.createObjectURL(new Blob([body], { type }));
-  const link = Object.assign(document.createElement("a"), { href: url, download: path.split("/").findLast((part) => part) ?? "file" });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 60000);
-}
+/** @param {string} path */
+const nameOf = (path) => path.split("/").findLast((part) => part) ?? "file";

@@ -5,6 +5,7 @@ import { duration } from "./format.js";
 import { pathOf, resolved } from "./lite_addresses.js";
 import { LiteLink } from "./lite_link.js";
 import { runDoes, textHere } from "./lite_run.js";
+import { LiteRecorder } from "./lite_recorder.js";
 import { LiteTabs } from "./lite_tabs.js";
 import { setUpToasts } from "./toasts.js";
 import { t } from "./words.js";
@@ -17,6 +18,8 @@ const recipe = config?.kind === "recipe" ? textHere() : "";
 let link = null;
 /** @type {LiteTabs | null} */
 let tabs = null;
+/** @type {LiteRecorder | null} */
+let recorder = null;
 let keptState = "";
 
 /** How pages are drawn. The server keeps it in cookies, from which it draws the next page: so does this one. An export has no cookies. */
@@ -39,8 +42,7 @@ function progress({ phase, loaded_bytes, total_bytes }) {
 
 /** @param {string} why @param {{ status: number, error: string, hint: string } | null} [refusal] of the engine, in the reader's language */
 function fail(why, refusal = null) {
-  tabs?.end();
-  link?.end();
+  end();
   hide($("#lite-loading"), true);
   hide(trouble, false);
   const isHopeless = SERVER_TOO.includes(refusal?.status ?? 0);
@@ -64,7 +66,27 @@ function toast(sentence) {
   $("#toasts").append(el("div", { class: "toast" }, sentence));
 }
 
-const does = config && runDoes(config, (path) => /** @type {LiteLink} */ (link).request("GET", path), { refused: toast, copied: () => toast(t("lite.copied")) });
+const run = { ask: (path) => /** @type {LiteLink} */ (link).request("GET", path), recorded };
+const does = config && runDoes(config, run, { refused: toast, copied: () => toast(t("lite.copied")) });
+
+/** The recording of the run up to now. Its progress is in the bar. */
+async function recorded() {
+  const share = $("#lite-recording");
+  try {
+    return await /** @type {LiteRecorder} */ (recorder).whole((done) => text(share, t("lite.recording", { share: Math.floor(done * 100) })));
+  } finally {
+    text(share, "");
+  }
+}
+
+const shutMenu = () => $(".downloads")?.removeAttribute("open");
+
+/** Nothing of the sandbox is left in this page. */
+function end() {
+  tabs?.end();
+  recorder?.end();
+  link?.end();
+}
 
 /** What the bar has from this page alone: whether the run is kept, and the text in the fragment. */
 function dress() {
@@ -88,8 +110,7 @@ function startOver() {
   }
   delete button.dataset.sure;
   text(button, t("lite.over"));
-  tabs?.end();
-  link?.end();
+  end();
   start({ fresh: true });
 }
 
@@ -101,7 +122,8 @@ function start({ fresh = false } = {}) {
   progress({ phase: "loading", loaded_bytes: 0, total_bytes: config.files.total_bytes });
   link = new LiteLink(config, reader);
   tabs = new LiteTabs({ box, link, root: config.root, start: config.first, recipe, unanswered });
-  const [made, shown] = [link, tabs];
+  recorder = new LiteRecorder(config, link);
+  const [made, shown, records] = [link, tabs, recorder];
   made.addEventListener("progress", ({ detail }) => progress(detail));
   made.addEventListener("failed", ({ detail }) => made === link && fail(detail.why, detail.refusal));
   made.addEventListener("ready", () => shown.first());
@@ -109,7 +131,7 @@ function start({ fresh = false } = {}) {
   made.addEventListener("slept", ({ detail }) => toast(t("lite.slept", { time: duration(detail.slept_ms) })));
   window.queuevizLite = {
     root: config.root,
-    request: (...asked) => made.request(...asked),
+    request: (method, path, body, headers) => (LiteRecorder.takes(method, path) ? records.answer(path, headers) : made.request(method, path, body, headers)),
     socket: (handlers) => made.socket(handlers),
     go: (address, options) => (options?.method === "POST" && address.endsWith(`${config.root}language/`) ? speak(options.body) : void shown.go(address, options)),
     reload: () => void shown.reload(),
@@ -143,13 +165,15 @@ if (config) {
   setUpToasts($("#toasts"));
   new MutationObserver(() => keep(config.cookies?.theme, document.documentElement.dataset.theme)).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   box.addEventListener("shown", () => hide($("#lite-loading"), true));
-  addEventListener("pagehide", ({ persisted }) => persisted && link?.end()); // a page that is put aside frees what it keeps
+  addEventListener("pagehide", ({ persisted }) => persisted && end()); // a page that is put aside frees what it keeps
   addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
   $("#lite-again").addEventListener("click", () => start());
   document.addEventListener("click", ({ target }) => {
+    if (!around(target, ".downloads summary")) shutMenu();
     if (around(target, "#lite-over")) startOver();
-    else does?.[around(target, "button[data-lite]")?.dataset.lite]?.();
+    else void does?.[around(target, "button[data-lite]")?.dataset.lite]?.().catch((error) => toast(error.message));
   });
+  addEventListener("blur", shutMenu); // a click into the frame
   addEventListener("hashchange", () => recipe && recipe !== textHere() && location.reload());
   dress();
   start();

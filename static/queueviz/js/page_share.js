@@ -1,9 +1,10 @@
 /* The page that makes share links: the range on a timeline, notes as rows, the recording before it is shared, its download
    as one file, copying. */
-import { $, $$, around, el, hide, json, text } from "./dom.js";
+import { $, $$, around, hide, json, text } from "./dom.js";
 import { later } from "./later.js";
 import { lookBack } from "./looking_back.js";
 import { opened } from "./player_trouble.js";
+import { saveFile } from "./save_file.js";
 import { Notes } from "./share_notes.js";
 import { RangeLine } from "./share_range.js";
 import { t } from "./words.js";
@@ -70,9 +71,7 @@ async function download() {
   const body = new FormData(form), { first, last } = read();
   const answer = await made(() => fetch(offline, { method: "POST", body, headers: { "HX-Request": "true" } }));
   if (!answer) return;
-  const link = el("a", { href: URL.createObjectURL(await answer.blob()), download: `queueviz-${first}-${last}.html` });
-  link.click();
-  URL.revokeObjectURL(link.href);
+  saveFile(await answer.blob(), "text/html", `queueviz-${first}-${last}.html`);
   text(said, t("share.saved"));
 }
 

@@ -1,7 +1,8 @@
 /* The page of a share link: the player with its recording, alone or embedded in another site. */
-import { $, $$, around, el, hide, json, text } from "./dom.js";
+import { $, $$, around, hide, json, text } from "./dom.js";
 import { later } from "./later.js";
 import { opened } from "./player_trouble.js";
+import { saveFile } from "./save_file.js";
 import { t } from "./words.js";
 
 const shared = json("shared"), element = $("[data-player]");
@@ -46,9 +47,7 @@ async function picture(player, moves) {
   const texts = { title, desc: t("player.desc", { n: Object.keys(frames[0].board.queues).length }), event: t("timeline.event", { seq: "{seq}" }), ...stylesOfPage() };
   try {
     const drawn = moves ? moving(frames, texts) : still(frames[0], texts);
-    const link = el("a", { href: URL.createObjectURL(new Blob([drawn], { type: "image/svg+xml" })), download: `queueviz-${frames[0].seq}.svg` });
-    link.click();
-    URL.revokeObjectURL(link.href);
+    saveFile(drawn, "image/svg+xml", `queueviz-${frames[0].seq}.svg`);
   } catch (error) {
     $("#pictures").textContent = t(`player.${/** @type {Error} */ (error).message}`);
   }

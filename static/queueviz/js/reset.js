@@ -2,6 +2,7 @@
 import { $, $$, attr, cls, el, hide, rich, svg, text } from "./dom.js";
 import { clock, duration, number } from "./format.js";
 import { later } from "./later.js";
+import { saveFile } from "./save_file.js";
 import { windowFor } from "./scale.js";
 import "./strip.js";
 import { reach } from "./strip_plan.js";
@@ -233,10 +234,6 @@ class ResetForm {
 
   #export() {
     if (!this.plan) return;
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([JSON.stringify(this.plan, null, 1)], { type: "application/json" }));
-    link.download = `reset-${this.plan.group}-${this.plan.seq}.json`;
-    link.click();
-    URL.revokeObjectURL(link.href);
+    saveFile(JSON.stringify(this.plan, null, 1), "application/json", `reset-${this.plan.group}-${this.plan.seq}.json`);
   }
 }

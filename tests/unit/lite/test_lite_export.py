@@ -22,6 +22,7 @@ PACKS = (("stdlib.zip", "stdlib"), ("engine.zip", "path"), ("json.whl", "wheel")
 ADDRESS = re.compile(r'\b(?:href|src|action)="([^"]*)"')
 CONFIG = re.compile(r'<script id="lite" type="application/json">(.*?)</script>', re.DOTALL)
 TEXTS_OF = re.compile(r'<script id="texts" type="application/json">(.*?)</script>', re.DOTALL)
+LATER = ("flights.csv.gz", "offline.en.html")  # come while the sandbox runs
 ANYWHERE = "http://host/articles/2026/broker/"
 
 
@@ -37,8 +38,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "flights.csv").write_bytes(b"1" * 70)
     for name in ("stdlib.zip.gz", "stdlib.zip.br", "engine.zip.gz", "flights.csv.gz"):
         (folder / name).write_bytes(b"1" * 20)
-    packs = [{"name": name, "use": use, "size_bytes": 1, "raw_bytes": 50} for name, use in PACKS]
-    files = {"pyodide": "pyodide.mjs", "packs": packs, "feed": "flights.csv"}
+    (folder / "offline.en.html").write_bytes(b"1" * 30)
+    packs = [{"name": name, "use": use, "size_bytes": 1, "raw_bytes": 50, "sha256": "12"} for name, use in PACKS]
+    offline = {"en": "offline.en.html"}
+    files = {"pyodide": "pyodide.mjs", "packs": packs, "feed": "flights.csv", "offline": offline}
     manifest = {"folder": f"lite/{DIGEST}/", "files": files, "total_bytes": 9}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     return folder
@@ -90,7 +93,8 @@ def test_a_page_s_module_gets_relative_addresses_too(exported: Path) -> None:
     for page in ("lite/orders/index.html", "zh-hans/lite/lab/broadcasting/index.html", "lite/recipe/index.html"):
         config = _config(exported, page)
         packs = [pack["url"] for pack in config["files"]["packs"]]
-        files = [config["worker"], config["files"]["pyodide"], config["files"]["feed"], *packs]
+        own = [config["files"]["pyodide"], config["files"]["feed"], *config["files"]["offline"].values()]
+        files = [config["worker"], config["recorder"], *own, *packs]
         pages = [config["root"], config["home"], config["recipes"]["lite"], *config["translated"].values()]
         for address in (*files, *pages):
             assert _leads_to(exported, page, address), f"{page}: {address}"
@@ -114,10 +118,10 @@ def test_archives_are_those_that_are_compressed_and_their_sizes_are_real(exporte
     folder = exported / "static" / "lite" / DIGEST
     names = {path.name for path in folder.iterdir()}
     own = {"pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json"}
-    assert names == {*own, "stdlib.zip.gz", "engine.zip.gz", "json.whl", "flights.csv.gz"}
+    assert names == {*own, "stdlib.zip.gz", "engine.zip.gz", "json.whl", "flights.csv.gz", "offline.en.html"}
     files = _config(exported, "lite/orders/index.html")["files"]
     assert [pack["size_bytes"] for pack in files["packs"]] == [20, 20, 50]
-    first = [path for path in folder.iterdir() if path.name != "flights.csv.gz"]  # which comes while the sandbox runs
+    first = [path for path in folder.iterdir() if path.name not in LATER]
     assert files["total_bytes"] == sum(path.stat().st_size for path in first)
 
 

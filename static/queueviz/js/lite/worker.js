@@ -1,98 +1,24 @@
 /* Worker of Lite: Python (Pyodide) with the engine and the pages. Loads the files, creates the sandbox, then answers the
-   page: `request` by the site, `open`, `hear` and `close` by the engine's sockets. */
+   page: `request` by the site, `open`, `hear` and `close` by the engine's sockets, `files` for the recorder. */
+import { HOME, feed, hex, startPython } from "./python.js";
 import { Saved } from "./saved.js";
 
-const APP = "/app", HOME = "/home/queueviz";
 const SAVE_MS = 5000, SAVE_SHARE = 0.01, BEAT_MS = 1000, SLEPT_MS = 10000;
-const FEED = `${HOME}/feeds/flights-by-time.1.csv`, SENDS_FEED = /(?:^|&)feed=flights(?:&|$)/;
+const SENDS_FEED = /(?:^|&)feed=flights(?:&|$)/;
 const NO_MEMORY = /out of memory|memoryerror|could not allocate|allocation failed/i;
 
-let py, lite, site, order, ready, feed;
+let py, lite, site, order, ready, coming;
 /** @type {Saved | null} */
 let saved = null;
-let loaded_bytes = 0;
 
 const say = (n, text) => postMessage({ k: "say", n, text });
 const toldClosed = (n, code) => postMessage({ k: "closed", n, code });
 
-function came(bytes) {
-  loaded_bytes = Math.min(order.files.total_bytes, loaded_bytes + bytes);
-  postMessage({ k: "progress", phase: "loading", loaded_bytes, total_bytes: order.files.total_bytes });
-}
-
-/** A pack's bytes; it counts as it comes, in bytes of the transfer. */
-async function fetched({ url, size_bytes, raw_bytes }) {
-  const file = await plainly(url);
-  if (!file.ok || !file.body) throw new TypeError(`${url}: ${file.status}`);
-  let left = size_bytes;
-  const counted = file.body.pipeThrough(new TransformStream({
-    transform(chunk, out) {
-      const more = Math.min(left, (chunk.byteLength * size_bytes) / raw_bytes);
-      left -= more;
-      came(more);
-      out.enqueue(chunk);
-    },
-  }));
-  return unpacked(new Response(counted));
-}
-
-/** Bytes of an archive, which an export has as .gz. Some hosts declare that as its encoding, and the browser has unpacked it. */
-async function unpacked(file) {
-  const bytes = new Uint8Array(await file.arrayBuffer());
-  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
-  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer());
-}
-
-/** Pyodide fetches its own files. Not every host knows the type of WASM, without which no browser compiles it. */
-const plainly = fetch, WASM = "application/wasm";
-globalThis.fetch = async (input, options) => {
-  const file = await plainly(input, options);
-  if (file.ok && file.url.endsWith(".gz")) return new Response(await unpacked(file));
-  if (file.ok && file.url.endsWith(".wasm") && file.headers.get("content-type") !== WASM) return new Response(file.body, { headers: { "content-type": WASM } });
-  return file;
-};
-
-/** Pyodide fetches its own files, so that the browser compiles while it loads and keeps what it compiled: counted when they are there. */
-function countOwn(folder, packs) {
-  let left = order.files.total_bytes - packs.reduce((sum, pack) => sum + pack.size_bytes, 0);
-  const names = new Set(packs.map(({ url }) => new URL(url, location.href).href));
-  new PerformanceObserver((list) => {
-    for (const { name, encodedBodySize } of /** @type {PerformanceResourceTiming[]} */ (list.getEntriesByType("resource"))) {
-      if (!name.startsWith(folder) || names.has(name)) continue;
-      const more = Math.min(left, encodedBodySize);
-      left -= more;
-      came(more);
-    }
-  }).observe({ type: "resource", buffered: true });
-}
-
-/** Python imports from an archive of modules as it is; pages and a wheel need files. */
-function unpack({ url, use }, bytes) {
-  if (use === "path") {
-    const path = `${APP}/${url.split("/").at(-1).replace(/\.gz$/, "")}`;
-    py.FS.writeFile(path, bytes);
-    py.runPython(`import sys; sys.path.insert(0, ${JSON.stringify(path)})`);
-  } else py.unpackArchive(bytes, use === "wheel" ? "wheel" : "zip", use === "wheel" ? {} : { extractDir: "/" });
-}
-
 async function begin(message) {
   order = message;
   const log = savedLog();
-  const { pyodide, packs } = order.files, url = new URL(pyodide, location.href).href, folder = new URL("./", url).href;
-  const ours = packs.filter(({ use }) => use !== "stdlib"), own = packs.find(({ use }) => use === "stdlib");
-  countOwn(folder, ours);
-  const loading = Promise.all(ours.map(fetched)).catch((cause) => {
-    throw Object.assign(new Error("a file did not come", { cause }), { why: "network" });
-  });
-  loading.catch(() => {}); // awaited below
-  const { loadPyodide } = await import(url);
-  py = await loadPyodide({ indexURL: folder, ...(own ? { stdLibURL: new URL(own.url, location.href).href } : {}) });
-  const all = await loading;
-  postMessage({ k: "progress", phase: "starting", loaded_bytes: order.files.total_bytes, total_bytes: order.files.total_bytes });
-  py.FS.mkdirTree(APP);
-  py.FS.mkdirTree(HOME);
-  ours.forEach((pack, i) => unpack(pack, all[i]));
-  py.runPython(`import sys; sys.path.insert(0, "${APP}")`);
+  const { total_bytes } = order.files, phase = (name, loaded_bytes) => postMessage({ k: "progress", phase: name, loaded_bytes, total_bytes });
+  py = await startPython(order.files, (loaded_bytes) => phase("loading", loaded_bytes), () => phase("starting", total_bytes));
   const begun = await py.runPythonAsync(`
 from sandbox.kernel.errors import SandboxError
 from sandbox.lite.entry import Lite, reads_flights
@@ -146,8 +72,6 @@ async function savedLog() {
   }
 }
 
-const hex = (bytes) => [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-
 /** The larger the run, the longer a save takes, and the rarer it is. */
 function save() {
   const began_ms = performance.now(), made = lite.record();
@@ -175,17 +99,11 @@ function watchSleep() {
   }, BEAT_MS);
 }
 
-/** The rest of the feed, behind the part that came with the pages. Without it the feed begins again after that part. */
+/** Without the rest of the feed, it begins again after the part that is there. */
 function theFeed() {
-  return (feed ??= (async () => {
-    const file = await fetch(order.files.feed);
-    if (!file.ok) throw Object.assign(new Error(`${order.files.feed}: ${file.status}`), { why: "network" });
-    const bytes = new Uint8Array(await file.arrayBuffer()), stream = py.FS.open(FEED, "a");
-    py.FS.write(stream, bytes, 0, bytes.length);
-    py.FS.close(stream);
-  })().catch((error) => {
+  return (coming ??= feed(py, order.files.feed).catch((error) => {
     console.warn(error);
-    feed = undefined;
+    coming = undefined;
   }));
 }
 
@@ -216,9 +134,17 @@ async function answer({ id, method, path, body, headers, reader: { language, the
   postMessage({ k: "answer", id, status, headers: answered, body: text });
 }
 
+/** All files of the sandbox, for another worker. */
+function files({ id }) {
+  const made = lite.files(), bytes = made?.toJs();
+  made?.destroy();
+  postMessage({ k: "answer", id, bytes }, { transfer: bytes ? [bytes.buffer] : [] });
+}
+
 async function take(message) {
   if (message.k === "request" && message.path === "actions/" && SENDS_FEED.test(message.body ?? "")) theFeed();
   if (message.k === "request") await answer(message);
+  else if (message.k === "files") files(message);
   else if (message.k === "open") lite.open(message.n);
   else if (message.k === "hear") await lite.hear(message.n, message.text);
   else if (message.k === "close") lite.close(message.n);
@@ -247,7 +173,7 @@ onmessage = ({ data }) => {
     ready?.then(() => take(data)).catch((error) => {
       if (why(error) === "memory") return failed(error);
       console.error(error);
-      if (data.k === "request") postMessage({ k: "answer", id: data.id, status: 500, headers: {}, body: "" });
+      if (data.id) postMessage({ k: "answer", id: data.id, status: 500, headers: {}, body: "" });
     });
 };
 
