@@ -6,24 +6,22 @@ journal.  Both are cached here for a while, since a journal does not change.
 
 import time
 from collections import OrderedDict
-from typing import NamedTuple, TypedDict
-from urllib.parse import urlencode
+from typing import NamedTuple
 
 from django.urls import reverse
-from django.utils.translation import gettext
 
 from queueviz import engine
 from queueviz.access import policy
 from queueviz.access.visitor import Visitor
+from queueviz.boards import incident_board
+from queueviz.boards.incident_board import IncidentTexts, ShownIncident, incident_texts, shown_incident
 from queueviz.engines.host_config import host_config
 from queueviz.links import recipe_links
-from queueviz.refusal_texts import filled
 from queueviz.slugs import root_of
 from sandbox.control.branch_orders import RunOrder
 from sandbox.control.recipe_text import pack
 from sandbox.hosting.incident_notes import Noted, incident_of, noted, order_of
 from sandbox.kernel.errors import CorruptRecord
-from sandbox.labs.catalogue import LABS
 from sandbox.labs.incidents import INCIDENTS
 from sandbox.labs.incidents.incident import Incident
 
@@ -44,49 +42,11 @@ def order(incident: Incident) -> RunOrder:
     return order_of(incident, host_config())
 
 
-class LabLink(TypedDict):
-    """The lab that explains an incident."""
-
-    address: str
-    number: str
-    title: str
-
-
-class IncidentTexts(TypedDict):
-    """An incident in the reader's language."""
-
-    slug: str
-    title: str
-    symptom: str
-    cause: str
-    mend: str
-    until_ms: int
-    lab: LabLink
-    markers: int
-
-
 class IncidentCard(IncidentTexts):
     """An incident of the gallery."""
 
     mine: str | None  # address of a sandbox in which the visitor opened it
     recipe: str  # address
-
-
-class MarkerNote(TypedDict):
-    """A marker found in the journal."""
-
-    seq: int
-    number: int
-    title: str
-    text: str
-    question: str
-    address: str
-
-
-class ShownIncident(IncidentTexts):
-    """The incident of a sandbox with its markers so far."""
-
-    notes: list[MarkerNote]
 
 
 def cards(visitor: Visitor) -> list[IncidentCard]:
@@ -100,7 +60,7 @@ def cards(visitor: Visitor) -> list[IncidentCard]:
             mine.setdefault(opened.slug, reverse("branching", args=[sandbox.slug]))
     return [
         {
-            **said(incident),
+            **incident_texts(incident, reverse("labs")),
             "mine": mine.get(incident.slug),
             "recipe": f"{reverse('recipe')}#{pack(order(incident), recipe_links.LIMITS)}",
         }
@@ -108,50 +68,20 @@ def cards(visitor: Visitor) -> list[IncidentCard]:
     ]
 
 
-def said(incident: Incident) -> IncidentTexts:
-    """Return the incident's texts in the reader's language, and the lab that explains it."""
-    lab = LABS[incident.lab]
-    return {
-        "slug": incident.slug,
-        "title": gettext(incident.title),
-        "symptom": gettext(incident.symptom),
-        "cause": gettext(incident.cause),
-        "mend": gettext(incident.mend),
-        "until_ms": incident.until_ms,
-        "lab": {"address": f"{reverse('labs')}#lab-{lab.slug}", "number": lab.number, "title": gettext(lab.title)},
-        "markers": len(incident.markers),
-    }
-
-
 def shown(slug: str) -> ShownIncident | None:
     """Return the incident of a sandbox for its replay, with the markers reached so far.  None if it has no incident."""
     recalled = _recall(slug)
     if recalled is None:
         return None
-    notes: list[MarkerNote] = [
-        {
-            "seq": note.seq,
-            "number": number,
-            "title": gettext(note.title),
-            "text": filled(note.text, note.values),
-            "question": gettext(note.question) if note.question else "",
-            "address": _address(slug, recalled.incident, note.seq),
-        }
-        for number, note in enumerate(recalled.noted.notes, start=1)
-    ]
-    return {**said(recalled.incident), "notes": notes}
+    return shown_incident(recalled.incident, recalled.noted, root=root_of(slug), labs=reverse("labs"))
 
 
 def first_address(slug: str) -> str:
     """Return the address of the replay at the sandbox's first marker, or of the sandbox if it has no marker yet."""
     recalled = _recall(slug)
-    if recalled is None or not recalled.noted.notes:
+    if recalled is None:
         return reverse("sandbox", args=[slug])
-    return _address(slug, recalled.incident, recalled.noted.notes[0].seq)
-
-
-def _address(slug: str, incident: Incident, seq: int) -> str:
-    return f"{root_of(slug)}?{urlencode({'group': incident.group, 'topic': incident.topic, 'at': seq})}"
+    return incident_board.first_address(root_of(slug), recalled.incident, recalled.noted)
 
 
 def _recall(slug: str) -> Remembered | None:

@@ -9,7 +9,6 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
-from urllib.parse import urlencode
 
 from django.template import Context
 from django.utils import translation
@@ -152,8 +151,7 @@ def _beginnings() -> Iterator[Beginning]:
     for lab in LABS.values():
         yield Beginning("lab", lab.slug, gettext(lab.title), OF_SITE["lab-start"].format(lab.slug), f"labs/{lab.slug}/")
     for slug, incident in INCIDENTS.items():
-        first = "?" + urlencode({"group": incident.group, "topic": incident.topic})
-        yield Beginning("incident", slug, gettext(incident.title), f"lite/incident/{slug}/", first)
+        yield Beginning("incident", slug, gettext(incident.title), f"lite/incident/{slug}/", "incident/")
     yield Beginning("recipe", "", gettext("Reproducible run"), RECIPE)
 
 

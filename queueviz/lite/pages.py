@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from concurrent.futures import Future
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from django.conf import settings
@@ -15,6 +16,7 @@ from queueviz.boards import BOARDS, lab_board, part_of
 from queueviz.boards.api_bodies import state_body
 from queueviz.boards.board import live_config
 from queueviz.boards.htmx_answers import acted_trigger, answer_template, answer_values
+from queueviz.boards.incident_board import incident_values
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import BoardPage, Context, Part, Place
 from queueviz.boards.page_values import page_values
@@ -23,6 +25,7 @@ from queueviz.boards.shell import Entry, shell_values
 from queueviz.form_fields import fields_of
 from queueviz.lite.addresses import Addresses
 from queueviz.lite.configuration import templates
+from queueviz.lite.incident import SandboxIncident
 from queueviz.lite.request import Answer, Fields, Request, html
 from queueviz.whole_numbers import event_number
 from sandbox.control.actions import parse_action
@@ -44,13 +47,16 @@ NOT_LITE = frozenset({"audit", "branch", "connect", "history", "keep", "pipeline
 
 
 class Pages:
-    """The pages of one sandbox.  `can`: what the reader may do."""
+    """The pages of one sandbox.  `directory`: of its files.  `can`: what the reader may do."""
 
-    def __init__(self, port: "EnginePort", addresses: Addresses, name: str, can: Mapping[str, bool]) -> None:
+    def __init__(
+        self, port: "EnginePort", directory: Path, addresses: Addresses, name: str, can: Mapping[str, bool]
+    ) -> None:
         self._port = port
         self._addresses = addresses
         self._entry = Entry(addresses.slug, name, name or addresses.slug)
         self._can = can
+        self._incident = SandboxIncident(directory, addresses)
 
     async def page(self, request: Request, tab: str, **where: str) -> Answer:
         """Show one board.  `where`: the path's values beside the tab, which a board reads as the query."""
@@ -62,6 +68,10 @@ class Pages:
         if "at" in query and tab != "journal":  # the Journal shows the events around it
             return html(self._render(REPLAY, values | await self._past(board, snapshot, query)))
         return html(self._render(board.template, values | await self._values(board, snapshot, query)))
+
+    async def incident(self) -> Answer:
+        """Lead to the Board at the first marker of the incident."""
+        return Answer(303, {"Location": self._incident.first_address()})
 
     async def part(self, request: Request, name: str) -> Answer:
         """Show a panel, or the table twin of a page."""
@@ -159,8 +169,9 @@ class Pages:
         state = state_body(
             await done(self._port.state_at(self._addresses.slug, at)), self._addresses.slug, self._entry.name
         )
-        event: Context = {"replay": True, "at": str(at), "event": state["seq"], "view": board, "incident": None}
-        return event | {"can": dict.fromkeys(self._can, False)} | context_at(snapshot, state, query)
+        event: Context = {"replay": True, "at": str(at), "event": state["seq"], "view": board}
+        event |= incident_values(self._incident.shown(), at) | {"can": dict.fromkeys(self._can, False)}
+        return event | context_at(snapshot, state, query)
 
     def _of_all(self, request: Request) -> Context:
         """Return the values of every template, as the server's context processors do."""

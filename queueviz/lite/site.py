@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from django.utils import translation
@@ -41,14 +42,15 @@ def _known(language: str) -> str:
 class Site:
     """The site of one sandbox.
 
-    `root`: URL path of its first page, `static`: of the static files, `home`: of the site that offers Lite; each ends
-    with a slash.
+    `directory`: of the sandbox's files.  `root`: URL path of its first page, `static`: of the static files, `home`: of
+    the site that offers Lite; each ends with a slash.
     """
 
     def __init__(
         self,
         port: "EnginePort",
         slug: str,
+        directory: Path,
         *,
         root: str,
         static: str,
@@ -58,7 +60,7 @@ class Site:
     ) -> None:
         configure(static)
         self._addresses = Addresses(slug, root, home)
-        self._pages = Pages(port, self._addresses, name, can)
+        self._pages = Pages(port, directory, self._addresses, name, can)
         self._api = Api(port, slug, name, self._pages)
 
     async def answer(
@@ -107,6 +109,8 @@ class Site:
                 raise not_in_lite(first)
             case "GET", ():
                 return await pages.page(request, "board")
+            case "GET", ("incident",):
+                return await pages.incident()
             case "GET", (tab,):
                 return await pages.page(request, tab)
             case "GET", ("part", name):

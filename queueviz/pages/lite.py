@@ -1,7 +1,6 @@
 """Lite: a sandbox that runs in the reader's browser.  The server only sends the page and its files."""
 
 from typing import NamedTuple
-from urllib.parse import urlencode
 
 from csp.decorators import csp_update
 from django.conf import settings
@@ -102,8 +101,7 @@ def incident(request: HttpRequest, slug: str) -> HttpResponseBase:
     """Show the page that executes this incident, or the list of incidents."""
     if (chosen := INCIDENTS.get(slug)) is not None:
         root, server = reverse("lite-incident", args=[slug]), reverse("incident-open", args=[slug])
-        first = "?" + urlencode({"group": chosen.group, "topic": chosen.topic})
-        return _page(request, Beginning("incident", slug, gettext(chosen.title), root, server, first))
+        return _page(request, Beginning("incident", slug, gettext(chosen.title), root, server, "incident/"))
     known = [
         Known(reverse("lite-incident", args=[name]), gettext(other.title), gettext(other.symptom))
         for name, other in INCIDENTS.items()

@@ -7,6 +7,7 @@ from django.shortcuts import render
 
 from queueviz import engine, refusal_texts
 from queueviz.access import policy, visitor
+from queueviz.boards.incident_board import incident_values
 from queueviz.boards.js_texts import PageTexts, words
 from queueviz.boards.page import BoardPage, Context, Part
 from queueviz.boards.player_texts import PLAYER_WORDS
@@ -31,7 +32,8 @@ def page(request: HttpRequest, board: BoardPage | Part, shell: "Shell", where: d
     `shell`: the current context of every page of the sandbox; `where`: the path's values beside the tab.
     """
     at, slug = _event(request, shell), shell["sandbox"].slug
-    past = {**shell, **CANNOT, "replay": True, "at": str(at), "event": at, "view": board, **_incident(slug, at)}
+    past = {**shell, **CANNOT, "replay": True, "at": str(at), "event": at, "view": board}
+    past |= incident_values(incidents.shown(slug), at)
     if board.name == FOLLOWS:
         state = replay_state.state(visitor.of_request(request), slug, at)
         drawn = context_at(shell["snapshot"], state, request.GET.dict())
@@ -62,13 +64,6 @@ def part(request: HttpRequest, board: BoardPage | Part, template: str, shell: "S
         return HttpResponse(status=202)  # it is not kept any more, and is executed again
     drawn = _drawn(board, shell, moment, request.GET.dict())
     return render(request, template, {**shell, **CANNOT, "replay": True, "at": str(at), **drawn})
-
-
-def _incident(slug: str, at: int) -> Context:
-    """Return the sandbox's incident with its markers, and the last marker at or before event `at`."""
-    incident = incidents.shown(slug)
-    notes = incident["notes"] if incident is not None else []
-    return {"incident": incident, "current": next((note for note in reversed(notes) if note["seq"] <= at), None)}
 
 
 def _event(request: HttpRequest, shell: "Shell") -> int:

@@ -109,6 +109,10 @@ class Lite:
         self._write_out()
         return SavedFiles(self._home).whole()
 
+    def directory(self, slug: str) -> Path:
+        """Return the directory of a sandbox's files."""
+        return self._home / slug
+
     def _write_out(self) -> None:
         for slug in self._host.status()["sandboxes"]:
             self._host.branches.show(slug)

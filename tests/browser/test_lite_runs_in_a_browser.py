@@ -1,12 +1,15 @@
 """Lite as it is built, in a real worker: the run of a lab, which another browser and the server execute again."""
 
+import io
 import json
+from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import APIRequestContext, Page, Route, expect
 
+from sandbox.recording.reader import Recording
 from tests.browser.built_lite import STATIC, built_lite
 from tests.browser.conftest import PATIENCE_MS, Site
 
@@ -14,6 +17,10 @@ SHOWN = ".litetabs iframe:not(.next)"
 LAB, MEMBER = "pinned-offset", "left"
 ACT = "(fields) => queuevizLite.request('POST', 'actions/', new URLSearchParams(fields).toString())"
 EVENTS = "() => queuevizLite.request('GET', 'api/events?most=10000').then(({ body }) => body)"
+UNTIL_150 = """async () => {
+    for (let body = ""; !body.startsWith('{"seq":"150"'); await new Promise(requestAnimationFrame))
+        ({ body } = await queuevizLite.request("GET", "api/events?after=149&most=1"));
+}"""
 Journal = list[tuple[str, str, str | None]]  # number, type, and the name of an action
 
 
@@ -71,3 +78,24 @@ def test_the_run_of_a_lab_is_executed_again_in_another_browser_and_on_the_server
     slug = site.adopt()
     assert _of_server(site.page.request, f"{site.base_url}/api/sandboxes/{slug}")[: len(before)] == before
     assert {"StartLab", "CrashActor"} <= {action for _, _, action in before}
+
+
+def test_the_past_is_exact_and_the_run_is_saved_as_a_page(page: Page, site: Site, tmp_path: Path) -> None:
+    page.goto(f"{site.base_url}/lite/orders/")
+    tab = page.frame_locator(SHOWN)
+    tab.locator(".app[data-conn=connected]").wait_for(timeout=PATIENCE_MS)
+    page.evaluate(UNTIL_150)
+    page.evaluate("queuevizLite.go(queuevizLite.root + '?at=140')")
+    expect(tab.locator("#r-grey")).to_contain_text("all values are of", timeout=PATIENCE_MS)
+
+    page.get_by_text("Download", exact=True).click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Offline page").click()
+    offline = Path(download.value.path()).rename(tmp_path / "offline.html")
+    player = page.context.new_page()
+    player.goto(offline.as_uri())
+    expect(player.locator("h1")).to_have_text("orders")
+    expect(player.locator("[data-queue]")).to_have_count(8)
+    recording = Recording(io.BytesIO(b64decode(player.locator("#recording").text_content() or "")))
+    recording.check()
+    assert recording.head.seq[1] > 140

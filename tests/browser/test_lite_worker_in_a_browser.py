@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -21,13 +22,19 @@ def built(home: Path, base_url: str) -> Iterator[None]:
     manifest.parent.mkdir(exist_ok=True)
     before = manifest.read_text() if manifest.exists() else None
     packs = [
-        {"name": name, "use": USES.get(name, "files"), "size_bytes": len(body), "raw_bytes": len(body)}
+        {
+            "name": name,
+            "use": USES.get(name, "files"),
+            "size_bytes": len(body),
+            "raw_bytes": len(body),
+            "sha256": sha256(body).hexdigest(),
+        }
         for name, body in FILES.items()
     ]
     made = {
         "engine": DIGEST,
         "folder": f"lite/{DIGEST}/",
-        "files": {"pyodide": "pyodide.mjs", "packs": packs, "feed": "flights.csv"},
+        "files": {"pyodide": "pyodide.mjs", "packs": packs, "feed": "flights.csv", "offline": {}},
         "total_bytes": 9_000_000,
     }
     manifest.write_text(json.dumps(made))
@@ -69,6 +76,30 @@ def test_a_file_that_does_not_come_is_said(page: Page, base_url: str, built: Non
     page.route(f"**{FOLDER}*", lambda route: _serve(route, missing))
     page.goto(f"{base_url}/lite/orders/")
     expect(page.locator("#lite-why")).to_have_text("The files could not be loaded.")
+
+
+@pytest.mark.parametrize("old", [1, 2])
+def test_an_old_engine_of_a_cache_is_fetched_again_and_then_refused(
+    page: Page, base_url: str, built: None, old: int
+) -> None:
+    asked: list[str] = []
+
+    def serve(route: Route) -> None:
+        if route.request.url.endswith("engine.zip"):
+            asked.append(route.request.url)
+            if len(asked) <= old:
+                return route.fulfill(body=b"of an earlier build", content_type="application/octet-stream")
+        return _serve(route)
+
+    page.route(f"**{FOLDER}*", serve)
+    page.goto(f"{base_url}/lite/orders/")
+    if old == 1:
+        expect(page.frame_locator(SHOWN).locator("li", has_text="file /app/engine.zip engine")).to_be_visible()
+    else:
+        expect(page.locator("#lite-why")).to_have_text(
+            "The files on this server are not those of this page. Reload the page."
+        )
+    assert len(asked) == 2
 
 
 def test_what_cannot_begin_is_said_in_the_reader_s_language(page: Page, base_url: str, built: None) -> None:

@@ -128,17 +128,19 @@ async def act(site: Site) -> list[Any]:
 
 def main(home: str, first_port: str) -> None:
     engine = Engine(Path(home), HostConfig(first_port=int(first_port))).start()
-    pages = {}
+    pages, sandboxes = {}, Path(home) / "sandboxes"
     try:
         for template in TEMPLATES:
             engine.port.create(template, template).result(20)
-            site = Site(engine.port, template, root=f"/lite/{template}/", static="/static/")
+            site = Site(engine.port, template, sandboxes / template, root=f"/lite/{template}/", static="/static/")
             pages[template] = asyncio.run(render(site))
             if template == "orders":
                 asked, acted = asyncio.run(ask(site)), asyncio.run(act(site))
             engine.port.delete(template).result(20)
         engine.port.create("lab", LAB.template, preset=LAB.preset, changes=dict(LAB.changes) or None).result(20)
-        learned = asyncio.run(learn(Site(engine.port, "lab", root="/lite/lab/", static="/static/"), LAB.slug))
+        learned = asyncio.run(
+            learn(Site(engine.port, "lab", sandboxes / "lab", root="/lite/lab/", static="/static/"), LAB.slug)
+        )
     finally:
         engine.stop()
     print(

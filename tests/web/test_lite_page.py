@@ -79,7 +79,7 @@ def test_the_page_has_the_addresses_of_its_files(visitor: Client, built: Path) -
             f"incident/{INCIDENT}/",
             "incident",
             INCIDENT,
-            "?group=billing&topic=orders",
+            "incident/",
             INCIDENTS[INCIDENT].title,
             f'action="/incidents/{INCIDENT}/"',
         ),

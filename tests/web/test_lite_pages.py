@@ -9,6 +9,7 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.test import Client
 
+from queueviz import engine
 from queueviz.boards import BOARDS, PARTS
 from queueviz.lite.request import Answer
 from queueviz.lite.site import Site, refusal
@@ -17,6 +18,7 @@ from sandbox.control.recipe_text import unpack
 from sandbox.control.rights import VERBS
 from sandbox.kernel.errors import ActionRefused
 from tests.web.fake_port import FakePort
+from tests.web.test_incident_pages import write as write_incident
 
 FORM = "application/x-www-form-urlencoded"
 NAMED = {
@@ -38,7 +40,8 @@ WITHOUT_CAN = {"settings"}  # its forms are the server's
 def site(port: FakePort, visitor: Client, mine: str) -> Site:
     visitor.post("/first-steps/dismiss/", {"template": "orders"})  # a suggestion of the server's
     can = {verb: verb != "grade" for verb in VERBS}  # as an owner on the server
-    return Site(port, mine, root=f"/s/{mine}/", static="/static/", can=can)  # type: ignore[arg-type]
+    root = f"/s/{mine}/"
+    return Site(port, mine, engine.directory_of(mine), root=root, static="/static/", can=can)  # type: ignore[arg-type]
 
 
 def answer(site: Site, method: str, path: str, body: str = "", **how: Any) -> Answer:
@@ -128,12 +131,13 @@ def test_too_many_fields_are_refused(site: Site) -> None:
 
 
 def test_an_action_beyond_the_reader_s_rights_is_refused(port: FakePort, mine: str) -> None:
-    watching = Site(port, mine, root="/w/", static="/static/", can=dict.fromkeys(VERBS, False))  # type: ignore[arg-type]
+    nothing = dict.fromkeys(VERBS, False)
+    watching = Site(port, mine, engine.directory_of(mine), root="/w/", static="/static/", can=nothing)  # type: ignore[arg-type]
     assert answer(watching, "POST", "actions/", "action=CrashActor&actor=A").status == 403
     assert port.acted == []
 
 
-def test_exact_values_of_the_past_are_refused_in_a_sentence(site: Site) -> None:
+def test_a_recording_of_events_that_do_not_exist_is_refused_in_a_sentence(site: Site) -> None:
     refused = answer(site, "GET", "api/recording?from=1&to=99999")
     assert refused.status == 422
     assert "Events 1 to 99999 cannot be recorded." in refused.body
@@ -153,3 +157,18 @@ def test_the_run_up_to_an_event_or_up_to_now_is_the_text_of_a_link(site: Site, p
     port.refuse["recipe"] = ActionRefused(422, "The run up to this event has too many actions for one link.")
     refused = answer(site, "GET", "api/recipe", language="zh-hans")
     assert (refused.status, "actions" in json.loads(refused.body)["error"]) == (422, False)
+
+
+def test_an_incident_begins_at_its_first_marker_and_its_past_has_them_all(site: Site, mine: str) -> None:
+    write_incident(mine, (70, "StopActor", {"actor": "A"}), (90, "RestartActor", {"actor": "B"}))
+    first = answer(site, "GET", "incident/")
+    assert (first.status, first.headers["Location"]) == (303, f"/s/{mine}/?group=billing&topic=orders&at=70")
+    page = answer(site, "GET", "?at=80").body
+    assert f'href="/s/{mine}/?group=billing&amp;topic=orders&amp;at=90"' in page
+    assert '<p data-note="70">' in page
+    assert '<p data-note="90" hidden>' in page
+
+
+def test_without_an_incident_there_is_only_the_board(site: Site, mine: str) -> None:
+    assert answer(site, "GET", "incident/").headers["Location"] == f"/s/{mine}/"
+    assert 'id="incident"' not in answer(site, "GET", "?at=80").body

@@ -114,7 +114,7 @@ function theSite() {
 from queueviz.lite.site import Site
 
 def make(lite, slug, root, static, home, name):
-    site = Site(lite.port, slug, root=root, static=static, home=home, name=name)
+    site = Site(lite.port, slug, lite.directory(slug), root=root, static=static, home=home, name=name)
 
     async def answer(method, path, body, language, theme, details, htmx):
         answered = await site.answer(method, path, body, language=language, theme=theme, details=details, htmx=htmx)
