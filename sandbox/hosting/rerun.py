@@ -7,9 +7,11 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, NamedTuple
 
+from sandbox.cluster.environment import MakeDisk
 from sandbox.cluster.journal_files import DIRECTORY
 from sandbox.cluster.origin import Origin
 from sandbox.cluster.paced import PacedEnvironment
+from sandbox.cluster.paced_disk import PacedDisk
 from sandbox.cluster.record import FILE_NAME
 from sandbox.control.actions import Action, parse_action
 from sandbox.hosting.history_reuse import take_history
@@ -50,7 +52,8 @@ class Rerun:
 
     `awake_from`: after this seq the sandbox is not closed where it slept, and the run ends there.
 
-    Without a `directory` it uses a temporary one, which is deleted when the context is left.
+    Without a `directory` it uses a temporary one, which is deleted when the context is left.  `make_disk`: makes the
+    disk of the machine.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class Rerun:
         free: bool = False,
         until: int | None = None,
         awake_from: int | None = None,
+        make_disk: MakeDisk = PacedDisk,
     ) -> None:
         self._origin = origin
         self._same = next((index for index, row in enumerate(rows) if row["seq"] in changes), len(rows))
@@ -79,6 +83,7 @@ class Rerun:
             (directory / FILE_NAME).write_bytes(json_bytes.dumps({**origin.record, "engine": ENGINE}))
         assert directory is not None
         self._directory = directory
+        self._make_disk = make_disk
         self._environment: PacedEnvironment | None = None
         self.sandbox: Sandbox | None = None
         self._seen = 0
@@ -173,7 +178,12 @@ class Rerun:
         return sandbox
 
     def make_environment(self, wall_ms: int) -> PacedEnvironment:
-        return PacedEnvironment(self._origin.record["seed"], wall_ms=wall_ms, memory_bytes=self._origin.memory_bytes)
+        return PacedEnvironment(
+            self._origin.record["seed"],
+            wall_ms=wall_ms,
+            memory_bytes=self._origin.memory_bytes,
+            make_disk=self._make_disk,
+        )
 
     def make_sandbox(self, environment: PacedEnvironment) -> Sandbox:
         with environment.sim.entered():

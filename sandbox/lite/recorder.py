@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from sandbox.lite.memory_disk import MemoryDisk
 from sandbox.lite.saved_files import SavedFiles
 from sandbox.recording.writer import write_recording
 from sandbox.simulation.recorded_run import RecordedRun
@@ -17,5 +18,5 @@ def record(home: Path, files: bytes, first: int, last: int, engine: str, progres
     sandboxes = home / "sandboxes"
     SavedFiles(sandboxes).restore(files)
     [directory] = sandboxes.iterdir()
-    run = RecordedRun(directory, first, last)
+    run = RecordedRun(directory, first, last, make_disk=MemoryDisk)
     return write_recording(run.about(engine), run.frames(progress), run.facts())

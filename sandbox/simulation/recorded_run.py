@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from sandbox.cluster.cluster import Cluster
+from sandbox.cluster.environment import MakeDisk
 from sandbox.cluster.journal_backwards import for_browser
 from sandbox.cluster.origin import load_origin
+from sandbox.cluster.paced_disk import PacedDisk
 from sandbox.hosting.repeatable_ranges import recorded_until, stretches_of
 from sandbox.hosting.rerun import Rerun
 from sandbox.journal.schema import Row
@@ -27,10 +29,17 @@ class RecordedRun:
     """
 
     def __init__(
-        self, directory: Path, first: int, last: int, *, channels: Channels = boards_of, pace_ms: int = PACE_MS
+        self,
+        directory: Path,
+        first: int,
+        last: int,
+        *,
+        channels: Channels = boards_of,
+        pace_ms: int = PACE_MS,
+        make_disk: MakeDisk = PacedDisk,
     ) -> None:
         self._directory, self._first, self._last = directory, first, last
-        self._channels, self._pace_ms = channels, pace_ms
+        self._channels, self._pace_ms, self._make_disk = channels, pace_ms, make_disk
         self._lines, self._rows = recorded_until(directory, last)
         self._again = 0  # rows that are executed again, and come out the same
         if self._rows:
@@ -64,7 +73,11 @@ class RecordedRun:
         begins_ms = next((row["at_ms"] for row in rows if row["seq"] >= self._first), 0) - LEAD_MS
         next_ms = 0
         with Rerun(
-            load_origin(self._directory), self._lines[: self._again], rows, home=self._directory.parents[1]
+            load_origin(self._directory),
+            self._lines[: self._again],
+            rows,
+            home=self._directory.parents[1],
+            make_disk=self._make_disk,
         ) as rerun:
             rerun.take_history(before_ms=begins_ms)
             for _ in rerun.turns():
