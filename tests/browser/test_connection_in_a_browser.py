@@ -16,9 +16,12 @@ COUNT_ANIMATIONS = """
 window.animations = 0;
 const animate = Element.prototype.animate;
 Element.prototype.animate = function (...args) {
-    if (!this.classList.contains("dots")) window.animations++;  // dots say that messages flow, not that something moved
+    window.animations++;
     return animate.apply(this, args);
 };
+const pins = (changes) => changes.filter(({ target }) => target.matches(".s .pin[transform]")).length;
+new MutationObserver((changes) => (window.animations += pins(changes)))
+    .observe(document, { subtree: true, attributeFilter: ["transform"] });
 """
 
 

@@ -16,6 +16,18 @@ PAINTED = """(most) => new Promise((done) => {
     look();
 })"""
 
+MOVED = """
+window.animated = window.pins = 0;
+const animate = Element.prototype.animate;
+Element.prototype.animate = function (...args) {
+    window.animated++;
+    return animate.apply(this, args);
+};
+document.addEventListener("transitionrun", ({ target }) => (window.animated += target.matches(".meter *")));
+new MutationObserver((changes) => (window.pins += changes.length))
+    .observe(document, { subtree: true, attributeFilter: ["transform"] });
+"""
+
 
 def script_ms(page: Page, at_most: float) -> float:
     """Return the processor time that scripts take of a painted frame.
@@ -70,3 +82,15 @@ def test_a_frame_of_ninety_six_queues_is_light(site: Site) -> None:
     site.open("?group=wide-svc")
     expect(site.page.locator(".heat button")).to_have_count(96)
     assert script_ms(site.page, at_most=8.0) <= 8.0
+
+
+def test_what_moves_takes_its_steps_with_the_frames(site: Site) -> None:
+    """An animation of the browser paints with each refresh of the screen: that costs more than all data of a board."""
+    site.page.add_init_script(MOVED)
+    site.visit("orders")
+    dots = "document.querySelector('.lane.dots[d]')?.style.strokeDashoffset"
+    site.until(f"Boolean({dots})")
+    site.until(f"(before) => {dots} !== before", site.page.evaluate(dots))
+    site.page.evaluate("window.pins = window.animated = 0")
+    site.until("window.pins > 10")
+    assert site.page.evaluate("window.animated") == 0

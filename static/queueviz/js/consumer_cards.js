@@ -1,6 +1,7 @@
 /* Consumer cards: state in a word and a dot, buffers against their limits, and the available actions. */
 import { $, $$, attr, cls, el, hide, oneOf, rich, text } from "./dom.js";
 import { bytes, duration, number, UNKNOWN } from "./format.js";
+import { glide } from "./motion.js";
 import { colour, shortId } from "./names.js";
 import { runs } from "./offsets.js";
 import { pagesRoot, t } from "./words.js";
@@ -142,9 +143,11 @@ export class Cards {
     this.#meter(card.meters.threads, member.busy, member.threads, number, false);
   }
 
-  #meter({ node, bar, value }, now, most, format, warns) {
+  #meter(meter, now, most, format, warns) {
+    const { node, bar, value, at } = meter;
     const share = now === null || now === undefined || !most ? 0 : Math.min(1, now / most);
-    attr(bar, "style", `transform:scaleX(${share.toFixed(3)})`);
+    if (meter.share !== share) glide(meter, 240, (left) => attr(bar, "style", `transform:scaleX(${(meter.at = share + ((at ?? share) - share) * left).toFixed(3)})`));
+    meter.share = share;
     cls(node, "warn", warns && share > 0.6);
     text(value, `${format(now)} / ${format(most)}`);
   }

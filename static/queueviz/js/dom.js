@@ -44,7 +44,9 @@ export function text(node, value) {
   const own = memory(node);
   if (own["#"] === value) return;
   own["#"] = value;
-  node.textContent = value;
+  const only = node.firstChild;
+  if (value && only instanceof Text && !only.nextSibling) only.data = value; // no node comes or goes: styles stay
+  else node.textContent = value;
 }
 
 /** @param {Element} node @param {string} name @param {boolean} on */

@@ -1,6 +1,7 @@
 /* The paint schedule: all updates once per animation frame; values that depend on time ten times a second. */
+import { step } from "./motion.js";
 
-const TICK_MS = 100;
+const TICK_MS = 100, EARLY_MS = 25, LATE_MS = 10;
 
 export class Painter {
   frozen = false;
@@ -10,9 +11,10 @@ export class Painter {
   #ticks = [];
   #last = 0;
   #asked = false;
+  #timer = 0;
 
   constructor() {
-    setInterval(() => this.request(), TICK_MS);
+    this.#wait(TICK_MS);
   }
 
   /** Paint this channel with the next frame; later news of the same channel joins it. */
@@ -40,6 +42,15 @@ export class Painter {
     requestAnimationFrame((at) => this.#paint(at));
   }
 
+  /** Frames come ten times a second too: the tick waits a moment for the next one, so that both are one paint. */
+  #wait(ms) {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#wait(TICK_MS);
+      this.request();
+    }, ms);
+  }
+
   #paint(at) {
     this.#asked = false;
     if (this.frozen) return;
@@ -47,10 +58,12 @@ export class Painter {
     const due = [...this.#dirty];
     this.#dirty.clear();
     for (const [channel, { paint, jump }] of due) paint(channel, jump);
-    if (at - this.#last >= TICK_MS - 4) {
+    if (at - this.#last >= TICK_MS - EARLY_MS) {
       this.#last = at;
+      this.#wait(due.length ? TICK_MS + LATE_MS : TICK_MS - LATE_MS);
       for (const tick of this.#ticks) tick();
     }
+    step();
     if (due.length) this.cost_ms = performance.now() - begun;
   }
 }

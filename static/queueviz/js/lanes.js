@@ -1,21 +1,20 @@
 /* Rebalance lanes: one curve per queue from its row to the card of the member that has it. Ports of a card are spread in
    queue order, so lanes of one card never cross. Laid out only when rows or cards move. */
-import { attr, calm, cls, oneOf, svg, text } from "./dom.js";
+import { attr, calm, cls, oneOf, svg } from "./dom.js";
+import { move, STEP_MS } from "./motion.js";
 import { colour, inOrder, sharers } from "./names.js";
 
 const MOST_MOVES = 20, STAGGER_MS = 40;
+const APART_PX = 16.1, STEP_PX = 5; // of dots: a step of half their distance would look like one backwards
 const EASE = "cubic-bezier(.2,.7,.2,1)";
 const LOCK = "M-3.2 -.4h6.4v4.4h-6.4zM-2 -.6v-1.4a2 2 0 0 1 4 0v1.4";
 
 export class Lanes {
   lanes = new Map();
-  #ports = { rows: new Map(), cards: new Map() };
-  /** @type {SVGGElement | null} */
-  #ghost = null;
-  /** @type {SVGTextElement | null} */
-  #note = null;
+  ports = { rows: new Map(), cards: new Map() };
   /** @type {{ w: number, h: number } | null} */
   size = null;
+  #flows = false;
 
   constructor(root, board, rows, cards) {
     this.root = root;
@@ -44,12 +43,12 @@ export class Lanes {
     };
     this.size = { w: board.width, h: board.height };
     attr(this.root, "viewBox", `0 0 ${board.width.toFixed(0)} ${board.height.toFixed(0)}`);
-    this.#ports.rows = new Map([...this.rows.rows].map(([key, { node }]) => [key, from(node)]));
-    this.#ports.cards = new Map([...this.cards.cards].map(([id, { node }]) => [id, from(node)]));
-    if (this.data) this.paint(this.data, true, true);
+    this.ports.rows = new Map([...this.rows.rows].map(([key, { node }]) => [key, from(node)]));
+    this.ports.cards = new Map([...this.cards.cards].map(([id, { node }]) => [id, from(node)]));
+    if (this.data) this.paint(this.data, true);
   }
 
-  paint(data, jump, moved = false) {
+  paint(data, jump) {
     this.data = data;
     if (!this.size) return;
     const ends = inOrder(Object.keys(data.queues)).flatMap((key) => endsOf(key, data)), shares = new Map(), seen = new Map();
@@ -60,7 +59,7 @@ export class Lanes {
     for (const { name, key, to } of ends) {
       const row = data.queues[key], place = (seen.get(to) ?? 0) + 1;
       seen.set(to, place);
-      const d = to ? this.#curve(key, to, place / (shares.get(to) + 1)) : null;
+      const d = to ? this.curve(key, to, place / (shares.get(to) + 1)) : null;
       const lane = this.lanes.get(name) ?? this.#make(name), member = data.members[to];
       const state = laneState(row, member), changed = lane.to !== to;
       if (changed && lane.to !== undefined && !jump && !calm() && moves < MOST_MOVES) this.#move(lane, d, moves++);
@@ -68,11 +67,10 @@ export class Lanes {
       this.#draw(lane, d, state, member, row);
       if (lane.to && state === "torn" && row.owner !== row.assigned) this.#draw(lane, d, "torn", member, row);
     }
-    if (moved && this.#ghost) this.#ghost = null;
   }
 
-  #curve(key, id, share) {
-    const row = this.#ports.rows.get(key), card = this.#ports.cards.get(id);
+  curve(key, id, share) {
+    const row = this.ports.rows.get(key), card = this.ports.cards.get(id);
     if (!row || !card || !this.size || row.h === 0) return null;
     const y1 = row.y + row.h / 2, y2 = card.y + card.h * share, x1 = row.right + 2, x2 = card.left - 1, mx = (x1 + x2) / 2;
     if (y1 < 26 || y1 > this.size.h) return null;
@@ -109,28 +107,31 @@ export class Lanes {
     attr(lane.port, "visibility", row_port ? null : "hidden");
     attr(lane.lock, "visibility", state === "denied" && curve ? null : "hidden");
     if (curve) attr(lane.lock, "transform", `translate(${curve.mx.toFixed(1)} ${curve.my.toFixed(1)})`);
-    this.#flow(lane, flows ? row.rate_per_s : 0);
+    /* Dots travel at 3 log2(1 + msg/s) px per 100 ms. */
+    lane.speed = flows ? 30 * Math.log2(1 + row.rate_per_s) : 0;
+    if (flows && !this.still && !this.#flows) this.#flow();
   }
 
-  /** Dots travel at 3 log2(1 + msg/s) px per 100 ms. */
-  #flow(lane, rate) {
-    if (rate > 0 && !lane.flow) lane.flow = lane.dots.animate([{ strokeDashoffset: 32 }, { strokeDashoffset: 0 }], { duration: 32000, iterations: Infinity });
-    if (!lane.flow) return;
-    if (this.still) lane.flow.pause();
-    const speed = rate > 0 ? Math.round(30 * Math.log2(1 + rate)) : 0;
-    if (lane.speed === speed) return;
-    lane.speed = speed;
-    if (speed === 0) {
-      lane.flow.cancel();
-      lane.flow = null;
-    } else lane.flow.updatePlaybackRate(speed);
+  /** Until no lane has any. */
+  #flow() {
+    let before = 0;
+    move(this, (past_ms) => {
+      let most = 0;
+      for (const lane of this.lanes.values()) {
+        if (!lane.speed) continue;
+        most = Math.max(most, lane.speed);
+        lane.at = ((lane.at ?? 0) + (lane.speed * (past_ms - before)) / 1000) % APART_PX;
+        lane.dots.style.strokeDashoffset = -lane.at;
+      }
+      before = past_ms;
+      this.#flows = !this.still && most > 0;
+      return this.#flows ? Math.min(STEP_MS, (STEP_PX / most) * 1000) : 0;
+    });
   }
 
   /** Stop the dots without a connection or while the clock is stopped. */
   hold(still) {
-    if (still === this.still) return;
     this.still = still;
-    for (const { flow } of this.lanes.values()) still ? flow?.pause() : flow?.play();
   }
 
   /** The old lane retracts from its card, the new one draws from the queue, one after the other by queue number. */
@@ -147,38 +148,9 @@ export class Lanes {
     const length = lane.path.getTotalLength();
     lane.path.animate([{ strokeDasharray: `${length} ${length}`, strokeDashoffset: length }, { strokeDasharray: `${length} ${length}`, strokeDashoffset: 0 }], { duration: 600, delay: order * STAGGER_MS, easing: EASE, fill: "backwards" });
   }
-
-  /** Ghost lanes of a rebalance that is only thought of: plan.after maps members to their rows. */
-  forecast(plan, caption) {
-    this.clearForecast();
-    if (!plan || !this.size || getComputedStyle(this.root).display === "none") return;
-    const ghost = (this.#ghost = svg("g"));
-    const add = this.board.querySelector("#add")?.getBoundingClientRect(), board = this.board.getBoundingClientRect();
-    for (const [id, keys] of Object.entries(plan.after)) {
-      const known = this.#ports.cards.has(id);
-      if (!known && add) this.#ports.cards.set(id, { y: add.top - board.top, h: add.height, left: add.left - board.left });
-      inOrder(keys).forEach((key, i) => {
-        const curve = this.#curve(key, id, (i + 1) / (keys.length + 1));
-        const moved = (target(this.data.queues[key] ?? {}) ?? null) !== id;
-        if (curve) ghost.append(svg("path", { class: `lane forecast ${moved ? "moved" : ""}`, d: curve.d }));
-      });
-      if (!known) this.#ports.cards.delete(id);
-    }
-    this.root.append(ghost);
-    if (!this.#note) this.root.append((this.#note = svg("text", { class: "lane-note", y: 18 })));
-    attr(this.#note, "x", (this.size.w - 262 - 46).toFixed(0));
-    attr(this.#note, "visibility", null);
-    text(this.#note, caption);
-  }
-
-  clearForecast() {
-    this.#ghost?.remove();
-    this.#ghost = null;
-    if (this.#note) attr(this.#note, "visibility", "hidden");
-  }
 }
 
-const target = (row) => row.assigned ?? row.owner ?? null;
+export const target = (row) => row.assigned ?? row.owner ?? null;
 
 /** The lanes of a queue: one, and one for each further member with the same client id, who reads it too. */
 export function endsOf(key, { queues, members }) {

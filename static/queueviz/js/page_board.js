@@ -2,6 +2,7 @@
 import { go, reload } from "./address.js";
 import { openAsk, post, unanswered } from "./ask.js";
 import { BoardCards } from "./board_cards.js";
+import { BoardLanes } from "./board_lanes.js";
 import { LagChart } from "./chart.js";
 import { setUpDetails } from "./details.js";
 import { $, $$, around, attr, cls, hide, json, text } from "./dom.js";
@@ -11,7 +12,6 @@ import { number } from "./format.js";
 import { History } from "./history.js";
 import { JournalList, isStep } from "./journal_list.js";
 import { Kpis } from "./kpis.js";
-import { Lanes } from "./lanes.js";
 import { later, needed, once } from "./later.js";
 import { differText } from "./member_words.js";
 import { colour, inOrder, lettersOf, shortNames } from "./names.js";
@@ -68,7 +68,7 @@ const history = new History(`${past ? "past/" : ""}${config.slug}/${config.group
 const drawn = BigInt(config.seq);
 const rows = new QueueRows($("#rows"), $("#t-row"), { onSelect: () => repaint() });
 const cards = new BoardCards($("#consumers"), $("#t-card"), $("#adds"));
-const lanes = new Lanes($("#lanes"), $("#board"), rows, cards);
+const lanes = new BoardLanes($("#lanes"), $("#board"), rows, cards);
 const kpis = new Kpis();
 const tape = $("#tape") && new Tape($("#tape"), $("#tape-topics"));
 let strips = null; // the window all strips share

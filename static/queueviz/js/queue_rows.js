@@ -1,5 +1,5 @@
 /* The rows of the Board: owner chip, name, strip, lag over age, sparkline, lock. Nodes are kept, and so is the order. */
-import { $, attr, cls, oneOf, text } from "./dom.js";
+import { $, attr, cls, hide, oneOf, text } from "./dom.js";
 import { asOf, downSaid, downText } from "./down.js";
 import { deletedSaid } from "./flow.js";
 import { duration, number } from "./format.js";
@@ -81,7 +81,7 @@ export class QueueRows {
     for (const [key, { mark }] of this.rows) {
       const down = Boolean(queues[key] && downText(queues[key]));
       changed ||= mark.hidden === down;
-      mark.hidden = !down;
+      hide(mark, !down);
     }
     return changed;
   }

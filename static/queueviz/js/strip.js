@@ -1,5 +1,6 @@
 /* <qv-strip>: one queue as a number line. The server reserves the space; this draws, keeps its nodes and writes changes. */
 import { $$, attr, calm, svg, text } from "./dom.js";
+import { move, STEP_MS } from "./motion.js";
 import { LABELS, LAYERS, planStrip } from "./strip_plan.js";
 
 /** @type {WeakMap<Element, { width: number, height: number }>} */
@@ -80,11 +81,13 @@ export class QvStrip extends HTMLElement {
     if (before.x === null || at.committed === null || before.committed === null || row.committed === null) return;
     const back = BigInt(row.committed) < BigInt(before.committed);
     if (back) this.#ghost();
-    const ease = [{ transform: `translateX(${(before.x ?? 0) - at.committed}px)` }, { transform: "none" }];
-    const timing = { duration: back ? 600 : 240, easing: "cubic-bezier(.2,.7,.2,1)" };
-    this.#nodes.pin.animate(ease, timing);
-    this.#nodes.stem.animate(ease, timing);
-    this.#nodes.halo.animate([{ opacity: 0.9 }, { opacity: 0 }], { duration: 900 });
+    const { pin, stem, halo } = this.#nodes, way = (before.x ?? 0) - at.committed;
+    move(pin, (past_ms) => {
+      const left = Math.max(0, 1 - past_ms / (back ? 600 : 240)) ** 4, fades = Math.max(0, 1 - past_ms / 900);
+      for (const node of [pin, stem]) attr(node, "transform", left ? `translate(${(way * left).toFixed(1)})` : null);
+      attr(halo, "stroke-opacity", 0.9 * fades);
+      return fades && STEP_MS;
+    });
   }
 
   #ghost() {
@@ -98,7 +101,7 @@ export class QvStrip extends HTMLElement {
     /** @type {Record<string, SVGElement>} */
     const nodes = (this.#nodes = {});
     for (const name of LAYERS) nodes[name] = svg("path", { class: name });
-    nodes.halo = svg("path", { class: "halo", opacity: 0 });
+    nodes.halo = svg("path", { class: "halo", "stroke-opacity": 0 });
     for (const name of LABELS) nodes[name] = svg("text", { class: name });
     this.#svg.append(...Object.values(nodes));
   }
