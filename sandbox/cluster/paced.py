@@ -59,7 +59,7 @@ class PacedEnvironment(WithoutMachine):
         self.sim.set_exception_handler(_report)
         self.loop: Any = self.sim
         self.wall: Clock = ScaledClock(self.sim, start_ms=wall_ms)
-        self.outside: Clock = outside or ScaledClock(SimLoop(), start_ms=wall_ms)
+        self.outside: Clock = outside or self.wall
         self.memory_bytes = memory_bytes
         self.share: float | None = None
         self.flusher: Flusher = self

@@ -70,6 +70,17 @@ def test_a_board_a_visitor_saw_is_the_frame_at_its_event(watched: Watched) -> No
     assert compared >= 0.9 * len(watched.seen)
 
 
+def test_figures_that_change_once_a_second_are_those_that_a_visitor_saw(watched: Watched) -> None:
+    found = frames(watched.directory)
+    seen = [reading for reading in watched.seen if reading.data["header"]["in_per_s"]]
+    assert len(seen) > 20
+    for reading in seen:
+        frame = next(frame for frame in reversed(found) if frame.seq <= reading.seq)
+        header = frame.state["channels"][BOARD]["header"]
+        for name in ("in_per_s", "out_per_s", "delivered_per_s"):
+            assert header[name] == pytest.approx(reading.data["header"][name], abs=1.0), name
+
+
 def test_frames_come_each_100_ms_of_the_sandboxs_clock_and_none_is_a_keyframes(watched: Watched) -> None:
     found = frames(watched.directory)
     apart = [later.at_ms // PACE_MS - earlier.at_ms // PACE_MS for earlier, later in pairwise(found)]
