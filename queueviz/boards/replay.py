@@ -6,27 +6,40 @@
 from typing import TypedDict
 
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from queueviz.boards.board import STRATEGIES, live_config, names_of
+from queueviz.boards.counted import Counted, CountedTexts
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import Context, Place, topics_of
 from queueviz.boards.player_texts import PLAYER_WORDS
-from queueviz.texts import Texts
 from sandbox.control.limits import HostLimits
 from sandbox.queries.rows.snapshot import GroupRow, Snapshot
 
 LIMITS = HostLimits()
 FOLLOWS = "board"  # the view that can be drawn of the past
 
-WORDS: Texts = {
+WORDS: CountedTexts = {
     "replay.at": _("Event #{seq}"),
     "replay.of": _("of {newest} · {age} ago"),
     "replay.of_newest": _("of {newest} · the newest"),
-    "replay.cause": _("Caused by #{seq} “{said}”, {n} events earlier"),
+    "replay.cause": Counted(
+        lambda n: ngettext(
+            "Caused by #{seq} “{said}”, {n} event earlier", "Caused by #{seq} “{said}”, {n} events earlier", n
+        )
+    ),
     "replay.no_cause": _("No event in the journal caused this event."),
-    "replay.grey": _("grey: value at keyframe #{seq}, {n} events earlier"),
+    "replay.grey": Counted(
+        lambda n: ngettext(
+            "grey: value at keyframe #{seq}, {n} event earlier", "grey: value at keyframe #{seq}, {n} events earlier", n
+        )
+    ),
     "replay.exact": _("all values are of this event"),
-    "replay.as_of": _("all values are of event #{seq}, {n} events earlier"),
+    "replay.as_of": Counted(
+        lambda n: ngettext(
+            "all values are of event #{seq}, {n} event earlier", "all values are of event #{seq}, {n} events earlier", n
+        )
+    ),
     "replay.making": _("Loading the exact board… {percent} %"),
     "replay.off": _("The past cannot be changed. Create a branch to act from here."),
     "replay.around": _("Events around #{seq}"),

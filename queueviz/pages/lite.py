@@ -34,6 +34,7 @@ TEXTS = {
     "lite.version": _("The files on this server are not those of this page. Reload the page."),
     "lite.kept": _("Kept in this browser"),
     "lite.continued": _("Kept in this browser, and continued"),
+    "lite.ended": _("When the tab closed, brokers and clients ended as in a crash. They have started again."),
     "lite.none": _("Not kept: this browser stores nothing for this address"),
     "lite.other": _("Not kept: the sandbox runs in another tab"),
     "lite.full": _("No longer kept: the browser's storage is full"),

@@ -8,7 +8,7 @@ import { isStep } from "./journal_list.js";
 import { LongJournal } from "./journal_long.js";
 import { fill, lookBack } from "./looking_back.js";
 import { startShell } from "./shell.js";
-import { isTold, t } from "./words.js";
+import { isTold, pagesRoot, t } from "./words.js";
 
 const PAGE = 100, AROUND = 60, TYPED_MS = 300, SEARCHED_MS = 1000;
 
@@ -17,13 +17,13 @@ const short = (id) => names[id] ?? String(id).split("#")[0];
 /** A fact about a client leads to its page; an event without a sentence shows its fields. */
 const more = (row) => (attached ? [seen(row)] : [seen(row), forks(row)]);
 /** The Board as it was at the event, and a sandbox that goes on from there. */
-const linked = location.pathname.startsWith("/v/"); // behind a live link nothing is made
-const branch = ({ seq }) => (linked ? [] : [" · ", el("a", { href: `../what-if/?at=${seq}` }, t("journal.what_if"))]);
-const forks = (row) => el("span", { class: "small forks" }, el("a", { href: `../?at=${row.seq}` }, t("journal.board")), ...branch(row), ...(diff ? [" · ", diff.box(row)] : []));
+const linked = location.pathname.startsWith("/v/") || window.queuevizLite; // behind a live link, and in a browser, nothing is made
+const branch = ({ seq }) => (linked ? [] : [" · ", el("a", { href: `${pagesRoot}what-if/?at=${seq}` }, t("journal.what_if"))]);
+const forks = (row) => el("span", { class: "small forks" }, el("a", { href: `${pagesRoot}?at=${row.seq}` }, t("journal.board")), ...branch(row), ...(diff ? [" · ", diff.box(row)] : []));
 function seen(row) {
   if (!isTold(row.type)) return el("code", { class: "small fields" }, fields(row));
   if (!row.client_id || attached) return el("span");
-  return el("a", { class: "num", href: `../clients/${encodeURIComponent(row.client_id)}/` }, short(row.client_id));
+  return el("a", { class: "num", href: `${pagesRoot}clients/${encodeURIComponent(row.client_id)}/` }, short(row.client_id));
 }
 const field = ([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`;
 const fields = ({ seq: _seq, at_ms: _at, type: _type, cause: _cause, ...rest }) => Object.entries(rest).map(field).join(" · ").slice(0, 400);

@@ -8,10 +8,10 @@ import { runDoes, textHere } from "./lite_run.js";
 import { LiteRecorder } from "./lite_recorder.js";
 import { LiteTabs } from "./lite_tabs.js";
 import { setUpToasts } from "./toasts.js";
-import { t } from "./words.js";
+import { learn, t } from "./words.js";
 
 const config = resolved(json("lite")), box = $("#lite-tabs"), state = $("#lite-state"), trouble = $("#lite-trouble"), meter = $("#lite-meter");
-const MEGABYTE = 1e6, KEPT_S = 365 * 24 * 3600;
+const MEGABYTE = 1e6, SURE_MS = 6000, KEPT_S = 365 * 24 * 3600;
 const SERVER_TOO = [404, 422]; // refused there as well
 const recipe = config?.kind === "recipe" ? textHere() : "";
 /** @type {LiteLink | null} */
@@ -20,14 +20,23 @@ let link = null;
 let tabs = null;
 /** @type {LiteRecorder | null} */
 let recorder = null;
-let keptState = "";
+let keptState = "", unsure = 0;
 
 /** How pages are drawn. The server keeps it in cookies, from which it draws the next page: so does this one. An export has no cookies. */
 const reader = () => ({ language, theme: document.documentElement.dataset.theme, details });
 let language = document.documentElement.lang, details = /(?:^|; )details=1/.test(document.cookie);
 function keep(name, value) {
   if (name === "details") details = value === 1;
-  if (config.cookies) document.cookie = `${name}=${value};path=/;max-age=${KEPT_S};samesite=lax`;
+  if (config.cookies) document.cookie = `${config.cookies[name] ?? name}=${value};path=/;max-age=${KEPT_S};samesite=lax`;
+  else if (name === "theme") keepTheme(value);
+}
+
+function keepTheme(value) {
+  try {
+    localStorage.setItem("queueviz theme", value); // for js/lite/kept_theme.js
+  } catch {
+    // a frame that may keep nothing
+  }
 }
 
 const megabytes = (bytes) => (bytes / MEGABYTE).toFixed(1);
@@ -104,12 +113,19 @@ function showKept(kept) {
 /** The first press asks, the second deletes the run. */
 function startOver() {
   const button = $("#lite-over");
-  if (button.dataset.sure === undefined) {
-    button.dataset.sure = "";
-    return text(button, t("lite.sure"));
-  }
+  const isSure = button.dataset.sure !== undefined;
+  clearTimeout(unsure);
   delete button.dataset.sure;
   text(button, t("lite.over"));
+  if (!isSure) {
+    button.dataset.sure = "";
+    text(button, t("lite.sure"));
+    unsure = setTimeout(() => {
+      delete button.dataset.sure;
+      text(button, t("lite.over"));
+    }, SURE_MS);
+    return;
+  }
   end();
   start({ fresh: true });
 }
@@ -127,7 +143,10 @@ function start({ fresh = false } = {}) {
   made.addEventListener("progress", ({ detail }) => progress(detail));
   made.addEventListener("failed", ({ detail }) => made === link && fail(detail.why, detail.refusal));
   made.addEventListener("ready", () => shown.first());
-  made.addEventListener("kept", ({ detail }) => showKept(detail.state));
+  made.addEventListener("kept", ({ detail }) => {
+    showKept(detail.state);
+    if (detail.state === "continued") toast(t("lite.ended"));
+  });
   made.addEventListener("slept", ({ detail }) => toast(t("lite.slept", { time: duration(detail.slept_ms) })));
   window.queuevizLite = {
     root: config.root,
@@ -149,13 +168,14 @@ function start({ fresh = false } = {}) {
 /** The form of the languages: the tab and the bar above it speak the new one; the sandbox runs on. */
 async function speak(form) {
   language = new URLSearchParams(form).get("language") ?? language;
-  keep(config.cookies?.language, language);
+  keep("language", language);
   void tabs?.reload();
   const address = config.translated?.[language] ?? location.pathname;
   const page = await fetch(address).then((answer) => answer.text()).catch(() => "");
   const translated = new DOMParser().parseFromString(page, "text/html"), bar = $(".litebar", translated);
   if (!bar) return;
   for (const away of $$("a[href]", bar)) away.href = pathOf(away.getAttribute("href"), new URL(address, location.href));
+  learn(JSON.parse($("#texts", translated).textContent));
   $(".litebar").replaceWith(bar);
   dress();
   document.documentElement.lang = translated.documentElement.lang;
@@ -163,7 +183,7 @@ async function speak(form) {
 
 if (config) {
   setUpToasts($("#toasts"));
-  new MutationObserver(() => keep(config.cookies?.theme, document.documentElement.dataset.theme)).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  new MutationObserver(() => keep("theme", document.documentElement.dataset.theme)).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   box.addEventListener("shown", () => hide($("#lite-loading"), true));
   addEventListener("pagehide", ({ persisted }) => persisted && end()); // a page that is put aside frees what it keeps
   addEventListener("pageshow", ({ persisted }) => persisted && location.reload());

@@ -9,6 +9,9 @@ const live = json("live");
 /** Below it are all pages of the sandbox. @type {string} */
 export const pagesRoot = live?.root ?? "";
 
+/** Texts of another language, or of another page. */
+export const learn = (texts) => Object.assign(given, texts);
+
 const isOne = (n) => String(Array.isArray(n) ? n.length : n) === "1";
 
 /**

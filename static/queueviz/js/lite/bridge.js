@@ -5,9 +5,12 @@
   if (!lite) return;
   const NO_BODY = [204, 205, 304];
 
+  /** An address of the page. Where Firefox resolves it itself, it does so at the page around. */
+  const at = (address) => new URL(address, location.href);
+
   /** The address if it is below the root, else null. @returns {URL | null} */
   const below = (address) => {
-    const url = new URL(address, document.baseURI);
+    const url = at(address);
     if (url.protocol === "ws:" || url.protocol === "wss:") url.protocol = location.protocol;
     return url.origin === location.origin && url.pathname.startsWith(lite.root) ? url : null;
   };
@@ -17,7 +20,7 @@
   /** By this event a page knows that a link was just followed, and does not open itself anew. */
   const go = (address, options) => {
     const url = below(address);
-    if (!url) return window.parent.location.assign(new URL(address, document.baseURI).href);
+    if (!url) return window.parent.location.assign(at(address).href);
     window.dispatchEvent(new Event("beforeunload", { cancelable: true }));
     lite.go(url.href, options);
   };
@@ -216,11 +219,13 @@
   history.replaceState = changed(false);
   history.pushState = changed(true);
 
+  const hrefOf = (link) => link.getAttribute("href");
   window.addEventListener("click", (event) => {
     const link = event.target instanceof Element ? event.target.closest("a[href]") : null;
     if (!(link instanceof HTMLAnchorElement) || event.defaultPrevented || !/^https?:$/.test(link.protocol)) return;
-    const url = below(link.href);
+    const url = below(hrefOf(link));
     if (!url) {
+      link.href = at(hrefOf(link)).href;
       if (!link.target) link.target = "_parent";
       return;
     }
@@ -231,9 +236,9 @@
   });
   window.addEventListener("auxclick", (event) => {
     const link = event.target instanceof Element ? event.target.closest("a[href]") : null;
-    if (!(link instanceof HTMLAnchorElement) || event.button !== 1 || event.defaultPrevented || !below(link.href)) return;
+    if (!(link instanceof HTMLAnchorElement) || event.button !== 1 || event.defaultPrevented || !below(hrefOf(link))) return;
     event.preventDefault();
-    window.open(lite.outer(link.href), "_blank", "noopener");
+    window.open(lite.outer(at(hrefOf(link)).href), "_blank", "noopener");
   });
 
   window.addEventListener("submit", (event) => {
