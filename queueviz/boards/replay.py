@@ -40,6 +40,7 @@ WORDS: CountedTexts = {
             "all values are of event #{seq}, {n} event earlier", "all values are of event #{seq}, {n} events earlier", n
         )
     ),
+    "replay.end": _("all values are of the end of this millisecond, event #{seq}"),
     "replay.making": _("Loading the exact board… {percent} %"),
     "replay.off": _("The past cannot be changed. Create a branch to act from here."),
     "replay.around": _("Events around #{seq}"),

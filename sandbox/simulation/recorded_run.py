@@ -65,13 +65,13 @@ class RecordedRun:
         yield from journal_range.keyframes(self._rows[self._again if is_exact else 0 :])
 
     def _executed(self, progress: Progress) -> Iterator[Frame]:
-        """Yield the boards' frames each `pace_ms` of the sandbox's clock, until the rerun differs.
+        """Yield the boards' frames each `pace_ms` of the sandbox's clock and after each fact, until the rerun differs.
 
-        The caller then continues with keyframes.
+        A fact's frame is that of the end of its instant, so that it shows what the fact says.  The caller then continues with keyframes.
         """
         rows = self._rows[: self._again]
         begins_ms = next((row["at_ms"] for row in rows if row["seq"] >= self._first), 0) - LEAD_MS
-        next_ms = 0
+        next_ms = read = 0  # rows at the last frame
         with Rerun(
             load_origin(self._directory),
             self._lines[: self._again],
@@ -84,8 +84,12 @@ class RecordedRun:
                 sandbox = rerun.sandbox
                 if sandbox is None or sandbox.ended or rerun.difference is not None or not sandbox.cluster.restored:
                     continue
+                if not rerun.is_between_instants:
+                    continue
                 now_ms = sandbox.cluster.clock.now_ms()
-                if now_ms >= next_ms and rerun.is_between_instants:
+                told = any(row["type"] in FACT_NAMES for row in rows[read : rerun.compared])
+                if now_ms >= next_ms or told:
+                    read = rerun.compared
                     next_ms = now_ms - now_ms % self._pace_ms + self._pace_ms
                     progress(rerun.compared / len(rows))
                     if now_ms >= begins_ms:

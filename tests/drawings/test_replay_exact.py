@@ -1,6 +1,7 @@
 """Exact boards of the past: asked for once, then taken out of the recording."""
 
 import io
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from tests.drawings.test_recording_reader import GOLDEN, Ranges
 
 END = "({ endOf }, stretches, newest, most) => endOf(stretches, newest, most)"
 # The server says 202 twice, then it sends ranges of the file; waiting takes no time.
-BOARDS = """async ({ ExactBoards }, url, shown, last, before, seqs) => {
+BOARDS = """async ({ ExactBoards }, url, shown, last, before, seqs, times = []) => {
   const real = { fetch, setTimeout }, asked = [], kept = new Map(), said = [];
   const getItem = (key) => kept.get(key) ?? null, setItem = (key, value) => kept.set(key, value);
   globalThis.sessionStorage = { getItem, setItem };
@@ -33,7 +34,7 @@ BOARDS = """async ({ ExactBoards }, url, shown, last, before, seqs) => {
     const at_once = await boards.at(seqs[0]);
     await done;
     const found = [];
-    for (const seq of seqs) found.push(await boards.at(seq));
+    for (const [at, seq] of seqs.entries()) found.push(await boards.at(seq, times[at]));
     return { at_once, found, said, ranges: [...new Set(asked)], kept: kept.get('/api') };
   } finally { Object.assign(globalThis, real); }
 }"""
@@ -77,6 +78,20 @@ def test_until_the_recording_is_there_the_fold_stays_then_every_board_is_of_a_fr
     ]
     assert answer["found"][2:] == [None, None], "beyond the recording"
     assert answer["kept"] == str(last)
+
+
+def test_a_fact_has_the_frame_at_the_end_of_its_millisecond(modules: Modules) -> None:
+    file = Recording(io.BytesIO(GOLDEN.read_bytes()))
+    before, after = next((one, two) for one, two in pairwise(file.frames()) if two.seq > one.seq + 1)
+    channel = next(name for name in before.state["channels"] if name.startswith("board/"))
+    _, group, topic = channel.split("/")
+    served, seq = Ranges(GOLDEN.read_bytes()), before.seq + 1
+    times = [after.at_ms, after.at_ms - 1]
+    last = file.head.seq[1]
+    shown = {"group": group, "topic": topic}
+    answer = modules("replay_exact", BOARDS, served.url, shown, last, None, [seq, seq], times)
+    served.close()
+    assert [found["seq"] for found in answer["found"]] == [after.seq, before.seq]
 
 
 def test_a_later_visit_asks_for_the_recording_that_was_made(modules: Modules) -> None:

@@ -70,9 +70,9 @@ export function startReplay(page, { paint, rows, who }) {
 
   /** Out of the recording, once it is there: no question to the server. */
   async function exactly(seq) {
-    const found = await exact.at(seq);
+    const found = await exact.at(seq, facts.find((fact) => fact.seq === seq)?.at_ms);
     if (!found) return null;
-    const said = found.seq === seq ? t("replay.exact") : t("replay.as_of", { seq: number(found.seq), n: number(seq - found.seq) });
+    const said = found.seq === seq ? t("replay.exact") : found.seq > seq ? t("replay.end", { seq: number(found.seq) }) : t("replay.as_of", { seq: number(found.seq), n: number(seq - found.seq) });
     return { seq, at_ms: found.at_ms, board: { ...found.board, grey: [] }, said, is_exact: true };
   }
 

@@ -30,14 +30,19 @@ export class ExactBoards {
     this.last = seq <= made && made < last ? made : last;
   }
 
-  /** The board at an event: `{seq, at_ms, board}` of the newest frame that is not after it. */
-  async at(seq) {
+  /**
+   * The board at an event: `{seq, at_ms, board}` of the newest frame that is not after it. Of a fact, whose time is known, the
+   * frame at the end of its millisecond, if there is one: it shows what the fact says.
+   * @param {number} seq @param {number} [fact_ms]
+   */
+  async at(seq, fact_ms) {
     if (seq > this.last) return null;
     if (!this.#asked) void this.#make();
     const recording = this.#recording;
     if (!recording || seq < recording.about.seq[0]) return null;
     try {
-      const frame = await recording.at(seq), board = frame.state.channels[this.channel];
+      const before = await recording.at(seq), then = fact_ms === undefined || before.seq === seq ? before : await recording.atTime(fact_ms);
+      const frame = then.at_ms === fact_ms && then.seq > seq ? then : before, board = frame.state.channels[this.channel];
       return board ? { seq: frame.seq, at_ms: frame.at_ms, board: { ...board, queues: board.queues ?? {}, members: board.members ?? {} } } : null;
     } catch {
       this.#recording = null; // evicted by later requests
