@@ -81,6 +81,7 @@ const does = config && runDoes(config, run, { refused: toast, copied: () => toas
 /** The recording of the run up to now. Its progress is in the bar. */
 async function recorded() {
   const share = $("#lite-recording");
+  say(t("lite.recording", { share: 0 }));
   try {
     return await /** @type {LiteRecorder} */ (recorder).whole((done) => text(share, t("lite.recording", { share: Math.floor(done * 100) })));
   } finally {
@@ -112,22 +113,19 @@ function showKept(kept) {
 
 /** The first press asks, the second deletes the run. */
 function startOver() {
-  const button = $("#lite-over");
-  const isSure = button.dataset.sure !== undefined;
+  const isSure = "sure" in $("#lite-over").dataset;
   clearTimeout(unsure);
-  delete button.dataset.sure;
-  text(button, t("lite.over"));
-  if (!isSure) {
-    button.dataset.sure = "";
-    text(button, t("lite.sure"));
-    unsure = setTimeout(() => {
-      delete button.dataset.sure;
-      text(button, t("lite.over"));
-    }, SURE_MS);
-    return;
-  }
-  end();
-  start({ fresh: true });
+  arm(!isSure);
+  if (isSure) {
+    end();
+    start({ fresh: true });
+  } else unsure = setTimeout(arm, SURE_MS, false);
+}
+
+function arm(isArmed) {
+  const button = $("#lite-over");
+  button.toggleAttribute("data-sure", isArmed);
+  text(button, t(isArmed ? "lite.sure" : "lite.over"));
 }
 
 function start({ fresh = false } = {}) {
