@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import translation
 
 from queueviz import engine
 from queueviz.access import creation_limits
@@ -30,6 +31,13 @@ def _plain_surroundings(settings: Any, tmp_path: Path) -> None:
     settings.QUEUEVIZ_HOME = tmp_path
     plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
     settings.STORAGES = {**settings.STORAGES, "staticfiles": plain}
+
+
+@pytest.fixture(autouse=True)
+def _default_language() -> Iterator[None]:
+    """A request sets its reader's language, and nothing takes it back: the next test's texts would have it."""
+    yield
+    translation.deactivate()
 
 
 @pytest.fixture(autouse=True)
