@@ -67,7 +67,8 @@ class RecordedRun:
     def _executed(self, progress: Progress) -> Iterator[Frame]:
         """Yield the boards' frames each `pace_ms` of the sandbox's clock and after each fact, until the rerun differs.
 
-        A fact's frame is that of the end of its instant, so that it shows what the fact says.  The caller then continues with keyframes.
+        A fact's frame is that of the end of its instant, so that it shows what the fact says.  The caller then
+        continues with keyframes.
         """
         rows = self._rows[: self._again]
         begins_ms = next((row["at_ms"] for row in rows if row["seq"] >= self._first), 0) - LEAD_MS
