@@ -88,8 +88,8 @@ class RecordedRun:
                 if not rerun.is_between_instants:
                     continue
                 now_ms = sandbox.cluster.clock.now_ms()
-                told = any(row["type"] in FACT_NAMES for row in rows[read : rerun.compared])
-                if now_ms >= next_ms or told:
+                is_fact = any(row["type"] in FACT_NAMES for row in rows[read : rerun.compared])
+                if now_ms >= next_ms or is_fact:
                     read = rerun.compared
                     next_ms = now_ms - now_ms % self._pace_ms + self._pace_ms
                     progress(rerun.compared / len(rows))

@@ -26,6 +26,7 @@ NAMED = {
     "token": r"<body hx-headers=.*",
     "retention": r"The sandbox is kept until .*",
     "what if": r'<a href="/s/[\w-]+/what-if/">.*</a>',
+    "watchers": r'<span class="watchers" id="watchers"></span>',  # a browser has one reader
     "theme": r"aria-pressed=.* data-url=.*theme/.*",
     "language": r'<form class="sheet end" method="post" action=.*language/">',
     "share": r'<button class="btn hide-s" type="button" id="share">.*',
