@@ -64,6 +64,9 @@ func send(o *order) error {
 		}
 	}
 	left.Wait()
+	if o.get("how", "") == "oneway" {
+		return askOnTheSameConnection(o, sender)
+	}
 	if o.has("queues") {
 		return queues(o)
 	}
@@ -95,6 +98,13 @@ func one(o *order, sender rocketmq.Producer, i int, left *sync.WaitGroup) error 
 	}
 	sent(o, i, result)
 	return nil
+}
+
+// Wait until the broker has read what was sent before: a connection that is closed with an unread answer is reset, and
+// what the other side has not read yet is lost.
+func askOnTheSameConnection(o *order, sender rocketmq.Producer) error {
+	_, err := sender.SendSync(context.Background(), primitive.NewMessage(o.get("topic", "")+"-last", []byte("last")))
+	return err
 }
 
 func queues(o *order) error {
