@@ -72,7 +72,7 @@ class RecordedRun:
         """
         rows = self._rows[: self._again]
         begins_ms = next((row["at_ms"] for row in rows if row["seq"] >= self._first), 0) - LEAD_MS
-        next_ms = read = 0  # rows at the last frame
+        next_ms = read = 0  # rows that were looked at
         with Rerun(
             load_origin(self._directory),
             self._lines[: self._again],
@@ -89,8 +89,8 @@ class RecordedRun:
                     continue
                 now_ms = sandbox.cluster.clock.now_ms()
                 is_fact = any(row["type"] in FACT_NAMES for row in rows[read : rerun.compared])
+                read = rerun.compared
                 if now_ms >= next_ms or is_fact:
-                    read = rerun.compared
                     next_ms = now_ms - now_ms % self._pace_ms + self._pace_ms
                     progress(rerun.compared / len(rows))
                     if now_ms >= begins_ms:

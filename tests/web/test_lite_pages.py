@@ -3,7 +3,7 @@
 import json
 import re
 from difflib import unified_diff
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from asgiref.sync import async_to_sync
@@ -16,6 +16,7 @@ from queueviz.lite.site import Site, refusal
 from sandbox.control.limits import HostLimits
 from sandbox.control.recipe_text import unpack
 from sandbox.control.rights import VERBS
+from sandbox.hosting.port import EnginePort
 from sandbox.kernel.errors import ActionRefused
 from tests.web.fake_port import FakePort
 from tests.web.test_incident_pages import write as write_incident
@@ -41,8 +42,12 @@ WITHOUT_CAN = {"settings"}  # its forms are the server's
 def site(port: FakePort, visitor: Client, mine: str) -> Site:
     visitor.post("/first-steps/dismiss/", {"template": "orders"})  # a suggestion of the server's
     can = {verb: verb != "grade" for verb in VERBS}  # as an owner on the server
-    root = f"/s/{mine}/"
-    return Site(port, mine, engine.directory_of(mine), root=root, static="/static/", can=can)  # type: ignore[arg-type]
+    return site_of(port, mine, f"/s/{mine}/", can)
+
+
+def site_of(port: FakePort, slug: str, root: str, can: dict[str, bool]) -> Site:
+    """Return the site over a port that has only the methods that these pages call."""
+    return Site(cast(EnginePort, port), slug, engine.directory_of(slug), root=root, static="/static/", can=can)
 
 
 def answer(site: Site, method: str, path: str, body: str = "", **how: Any) -> Answer:
@@ -132,8 +137,7 @@ def test_too_many_fields_are_refused(site: Site) -> None:
 
 
 def test_an_action_beyond_the_reader_s_rights_is_refused(port: FakePort, mine: str) -> None:
-    nothing = dict.fromkeys(VERBS, False)
-    watching = Site(port, mine, engine.directory_of(mine), root="/w/", static="/static/", can=nothing)  # type: ignore[arg-type]
+    watching = site_of(port, mine, "/w/", dict.fromkeys(VERBS, False))
     assert answer(watching, "POST", "actions/", "action=CrashActor&actor=A").status == 403
     assert port.acted == []
 
