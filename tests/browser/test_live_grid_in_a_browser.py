@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.axe import faults_at_both_widths
-from tests.browser.conftest import DESKTOP, PHONE, Site
+from tests.browser.conftest import DESKTOP, PHONE, Site, Wire
 
 
 @pytest.fixture
@@ -136,12 +136,15 @@ def test_a_broadcast_reaches_the_selected_students_only(grid: Page, lab: Page, b
         other.close()
 
 
-def test_the_teacher_writes_a_note_beside_the_student(grid: Page) -> None:
+def test_the_teacher_writes_a_note_before_the_first_reading_and_it_is_kept(wire: Wire, grid: Page) -> None:
+    wire.cut()
+    grid.reload()  # the tiles are the server's until the socket brings a reading
     grid.locator(".tile").click()
     grid.locator("#note").fill("Ask about queue 3")
+    wire.mend()
+    expect(grid.locator("#student-title")).to_have_text("Otter")
     grid.get_by_role("button", name="Save note").click()
     expect(grid.locator("#student-note .answer")).to_have_text("Note saved.")
     grid.reload()
-    expect(grid.locator(".tile[data-state=working]")).to_have_count(1)
     grid.locator(".tile").click()
     expect(grid.locator("#note")).to_have_value("Ask about queue 3")

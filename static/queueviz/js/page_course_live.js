@@ -138,6 +138,7 @@ function open(number) {
   opened = number;
   for (const [other, node] of tiles.tiles) attr(node, "aria-current", other === number ? "true" : null);
   hide($("#student"), false);
+  note.open(number);
   if (known) student(Date.now());
   $("#student-close").focus();
 }
@@ -163,7 +164,7 @@ function student(now_ms) {
   attr($("#take"), "aria-pressed", String(Boolean(row.acts)));
   text($("#take"), t(row.acts ? "grid.did.give_back" : "grid.did.take_over"));
   board.follow(row);
-  note.follow(opened, row);
+  note.follow(row.note);
   attr($("#student-open"), "href", row.root);
 }
 

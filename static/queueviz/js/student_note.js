@@ -7,7 +7,8 @@ export class StudentNote {
   #form = /** @type {HTMLFormElement} */ ($("#student-note"));
   #field = /** @type {HTMLTextAreaElement} */ ($("#note"));
   #number = "";
-  #stored = ""; // as the newest reading has it: after a save, for two seconds, the old one
+  /** @type {string | null} */
+  #stored = null; // as the newest reading has it: after a save, for two seconds, the old one
   #isEdited = false;
 
   constructor() {
@@ -25,17 +26,21 @@ export class StudentNote {
     });
   }
 
-  /** Show the stored note; a later reading does not replace what the teacher writes. @param {string} number @param {any} row */
-  follow(number, row) {
-    const isOther = number !== this.#number;
-    if (isOther) {
-      this.#number = number;
-      this.#isEdited = false;
-      text($(".answer", this.#form), "");
-    }
-    if (!isOther && row.note === this.#stored) return;
-    this.#stored = row.note;
-    if (!this.#isEdited) this.#field.value = row.note;
+  /** Begin with this student; the note comes with the next reading. @param {string} number */
+  open(number) {
+    if (number === this.#number) return;
+    this.#number = number;
+    this.#stored = null;
+    this.#isEdited = false;
+    this.#field.value = "";
+    text($(".answer", this.#form), "");
+  }
+
+  /** Show the stored note; no reading, not even the first, replaces what the teacher writes. @param {string} note */
+  follow(note) {
+    if (note === this.#stored) return;
+    this.#stored = note;
+    if (!this.#isEdited) this.#field.value = note;
   }
 
   close() {
