@@ -168,20 +168,13 @@ class Branching(Rerun):
             free=run.free,
             until=run.until,
             changes=order.changes if isinstance(order, BranchOrder) else NO_CHANGES,
+            make_disk=machine.make_paced_disk,
+            workers=machine.workers,
+            outside=machine.wall,
         )
         self._config = config
         self._machine = machine
         self.cancelled = False
-
-    def make_environment(self, wall_ms: int) -> PacedEnvironment:
-        return PacedEnvironment(
-            self._origin.record["seed"],
-            wall_ms=wall_ms,
-            memory_bytes=self._origin.memory_bytes,
-            workers=self._machine.workers,
-            outside=self._machine.wall,
-            make_disk=self._machine.make_paced_disk,
-        )
 
     def make_sandbox(self, environment: PacedEnvironment) -> PacedSandbox:
         return PacedSandbox(self._directory, self._config, self._machine, home=self._home, paced=environment)

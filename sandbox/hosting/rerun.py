@@ -3,11 +3,12 @@
 import tempfile
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, NamedTuple
 
-from sandbox.cluster.environment import MakeDisk
+from sandbox.cluster.environment import MakeDisk, Workers
 from sandbox.cluster.journal_files import DIRECTORY
 from sandbox.cluster.origin import Origin
 from sandbox.cluster.paced import PacedEnvironment
@@ -21,6 +22,7 @@ from sandbox.journal.events.life import HISTORY
 from sandbox.journal.schema import CAME, Row, from_row
 from sandbox.journal.segments import line_of, rows_since
 from sandbox.kernel import json_bytes
+from sandbox.kernel.clock import Clock
 from sandbox.kernel.engine_version import ENGINE
 from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.rows.snapshot import Snapshot
@@ -52,8 +54,8 @@ class Rerun:
 
     `awake_from`: after this seq the sandbox is not closed where it slept, and the run ends there.
 
-    Without a `directory` it uses a temporary one, which is deleted when the context is left.  `make_disk`: makes the
-    disk of the machine.
+    Without a `directory` it uses a temporary one, which is deleted when the context is left.  `make_disk`,
+    `workers`, `outside`: as of `PacedEnvironment`.
     """
 
     def __init__(
@@ -69,6 +71,8 @@ class Rerun:
         until: int | None = None,
         awake_from: int | None = None,
         make_disk: MakeDisk = PacedDisk,
+        workers: Workers | None = None,
+        outside: Clock | None = None,
     ) -> None:
         self._origin = origin
         self._same = next((index for index, row in enumerate(rows) if row["seq"] in changes), len(rows))
@@ -83,7 +87,14 @@ class Rerun:
             (directory / FILE_NAME).write_bytes(json_bytes.dumps({**origin.record, "engine": ENGINE}))
         assert directory is not None
         self._directory = directory
-        self._make_disk = make_disk
+        self._make_environment = partial(
+            PacedEnvironment,
+            origin.record["seed"],
+            memory_bytes=origin.memory_bytes,
+            workers=workers,
+            outside=outside,
+            make_disk=make_disk,
+        )
         self._environment: PacedEnvironment | None = None
         self.sandbox: Sandbox | None = None
         self._seen = 0
@@ -177,14 +188,6 @@ class Rerun:
         self._environment = self.sandbox = None
         return sandbox
 
-    def make_environment(self, wall_ms: int) -> PacedEnvironment:
-        return PacedEnvironment(
-            self._origin.record["seed"],
-            wall_ms=wall_ms,
-            memory_bytes=self._origin.memory_bytes,
-            make_disk=self._make_disk,
-        )
-
     def make_sandbox(self, environment: PacedEnvironment) -> Sandbox:
         with environment.sim.entered():
             return Sandbox(self._directory, self._origin.config, environment, home=self._home)
@@ -192,7 +195,7 @@ class Rerun:
     def _open_again(self, opening: list[Row]) -> Iterator[None]:
         if self._environment is not None and self.sandbox is not None:
             self._end(self._environment, self.sandbox)
-        environment = self._environment = self.make_environment(_woken_ms(opening))
+        environment = self._environment = self._make_environment(wall_ms=_woken_ms(opening))
         sandbox = self.sandbox = self.make_sandbox(environment)
         sandbox.record.closed_ms = _closed_ms(opening)
         self._seen = sandbox.cluster.journal.next_seq

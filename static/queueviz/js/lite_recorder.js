@@ -38,7 +38,6 @@ class Making {
   }
 
   stop(why = "lite.unmade") {
-    this.#worker?.terminate();
     this.#fail(new Error(t(why)));
   }
 }

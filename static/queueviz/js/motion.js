@@ -31,9 +31,12 @@ export function step() {
   timer = moving.size && setTimeout(requestAnimationFrame, wait, step);
 }
 
-/** A motion that slows down: `draw` gets what is left of it, from 1 to 0. @param {any} it @param {number} ms @param {(left: number) => any} draw */
-export const glide = (it, ms, draw) => move(it, (past_ms) => {
+/** An even motion: `draw` gets what is left of it, from 1 to 0. @param {any} it @param {number} ms @param {(left: number) => any} draw */
+export const fade = (it, ms, draw) => move(it, (past_ms) => {
   const left = calm() ? 0 : Math.max(0, 1 - past_ms / ms);
-  draw(left ** 4);
+  draw(left);
   return left && STEP_MS;
 });
+
+/** A motion that slows down. @param {any} it @param {number} ms @param {(left: number) => any} draw as of `fade` */
+export const glide = (it, ms, draw) => fade(it, ms, (left) => draw(left ** 4));

@@ -1,6 +1,6 @@
 /* <qv-strip>: one queue as a number line. The server reserves the space; this draws, keeps its nodes and writes changes. */
 import { $$, attr, calm, svg, text } from "./dom.js";
-import { move, STEP_MS } from "./motion.js";
+import { fade, glide } from "./motion.js";
 import { LABELS, LAYERS, planStrip } from "./strip_plan.js";
 
 /** @type {WeakMap<Element, { width: number, height: number }>} */
@@ -82,12 +82,10 @@ export class QvStrip extends HTMLElement {
     const back = BigInt(row.committed) < BigInt(before.committed);
     if (back) this.#ghost();
     const { pin, stem, halo } = this.#nodes, way = (before.x ?? 0) - at.committed;
-    move(pin, (past_ms) => {
-      const left = Math.max(0, 1 - past_ms / (back ? 600 : 240)) ** 4, fades = Math.max(0, 1 - past_ms / 900);
+    glide(pin, back ? 600 : 240, (left) => {
       for (const node of [pin, stem]) attr(node, "transform", left ? `translate(${(way * left).toFixed(1)})` : null);
-      attr(halo, "stroke-opacity", 0.9 * fades);
-      return fades && STEP_MS;
     });
+    fade(halo, 900, (left) => attr(halo, "stroke-opacity", 0.9 * left));
   }
 
   #ghost() {
