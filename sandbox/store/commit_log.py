@@ -5,8 +5,9 @@ from itertools import accumulate
 from struct import Struct
 
 from sandbox.kernel.clock import Clock
+from sandbox.kernel.errors import CorruptRecord
 from sandbox.message import record
-from sandbox.message.message import InboundBatch, InboundMessage
+from sandbox.message.message import InboundBatch, InboundMessage, StoredMessage
 from sandbox.message.sys_flag import BORN_HOST_V6
 from sandbox.store.config import ASYNC_FLUSH, MessageStoreConfig
 from sandbox.store.mapped_file import MappedFile
@@ -180,6 +181,14 @@ class CommitLog:
             return None
         at = physical_offset - file.base
         return bytes(view[at : at + result.size])
+
+    def read_message(self, physical_offset: int) -> StoredMessage | None:
+        """Return the message at `physical_offset`; None if there is none, or it cannot be decoded."""
+        raw = self.read_record(physical_offset)
+        try:
+            return record.decode(raw) if raw is not None else None
+        except CorruptRecord:
+            return None
 
     def store_time(self, physical_offset: int, size: int) -> int | None:
         """Return the store time of the record at `physical_offset`, or None if it is deleted."""

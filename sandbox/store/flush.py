@@ -11,6 +11,7 @@ from sandbox.store.checkpoint import StoreCheckpoint
 from sandbox.store.config import SYNC_FLUSH, MessageStoreConfig
 from sandbox.store.consume_queue import ConsumeQueue
 from sandbox.store.disk import Disk, Flusher
+from sandbox.store.index_file import IndexFile
 from sandbox.store.mapped_file import PAGE_BYTES, MappedFile
 from sandbox.store.mapped_file_queue import MappedFileQueue
 
@@ -235,9 +236,15 @@ class FlushService:
             return False
         return True
 
-    def flush_file(self, path: str, done: Callable[[], None]) -> None:
-        """Make one file durable (a full index file) and call `done` if that succeeds."""
-        self._submit([], [path], lambda failure: done() if failure is None else None)
+    def flush_index(self, full: IndexFile) -> None:
+        """Make a full index file durable, and then write the checkpoint with its time."""
+
+        def synced(failure: BaseException | None) -> None:
+            if failure is None:
+                self._checkpoint.index_ms = max(self._checkpoint.index_ms, full.end_ms)
+                self.write_checkpoint()
+
+        self._submit([], [full.file.path], synced)
 
     def _submit(self, dirty: Dirty, paths: list[str], done: Callable[[BaseException | None], None]) -> None:
         """Sync the files on the flusher and call `done` with the error or None.

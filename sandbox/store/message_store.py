@@ -2,12 +2,12 @@
 
 import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from sandbox.journal.events import CommitLogRolled, DiskChanged, IndexFileRolled, RecoveryDone
 from sandbox.journal.journal import Journal
 from sandbox.kernel.clock import Clock
-from sandbox.kernel.errors import CorruptRecord, StoreFull
-from sandbox.message import record
+from sandbox.kernel.errors import StoreFull
 from sandbox.message.filter import MessageFilter
 from sandbox.message.message import InboundBatch, InboundMessage, StoredMessage
 from sandbox.store import consume_queue
@@ -22,6 +22,7 @@ from sandbox.store.disk import Disk, Flusher, Lock
 from sandbox.store.flush import FlushService
 from sandbox.store.ha_service import HAService
 from sandbox.store.index_file import IndexFile
+from sandbox.store.index_read import has_key, read_by_key
 from sandbox.store.index_service import IndexService
 from sandbox.store.json_files import JsonFile
 from sandbox.store.mapped_file import MappedFile, MapPool
@@ -39,8 +40,6 @@ log = logging.getLogger(__name__)
 
 ABORT_FILE = "abort"  # exists while the store is in use; found when opening, it shows a crash
 LOCK_FILE = "lock"
-_QUERY_ROUNDS = 3
-MAX_QUERY_BYTES = 12 * 1024 * 1024  # in one answer, which must fit into a frame
 _NO_MESSAGES = InboundBatch("", 0, (), (), (), 0, 0, b"")
 
 
@@ -83,7 +82,8 @@ class MessageStore:
             disk, self.pool, LOG_DIRECTORY, config.commit_log_file_bytes, large_pages=use_large_pages(config)
         )
         self.log = CommitLog(files, clock=clock, store_host=store_host, rolled=self._log_rolled)
-        self.index = IndexService(disk, self.pool, config, clock, rolled=self._index_rolled, has_key=self._has_key)
+        has = partial(has_key, self.log)
+        self.index = IndexService(disk, self.pool, config, clock, rolled=self._index_rolled, has_key=has)
         self.checkpoint = StoreCheckpoint(disk)
         self.reput = ReputMessageService(
             self.log,
@@ -299,11 +299,7 @@ class MessageStore:
         return self.log.read_record(physical_offset)
 
     def read_message(self, physical_offset: int) -> StoredMessage | None:
-        raw = self.log.read_record(physical_offset)
-        try:
-            return record.decode(raw) if raw is not None else None
-        except CorruptRecord:
-            return None
+        return self.log.read_message(physical_offset)
 
     def unit(self, topic: str, queue_id: int, queue_offset: int) -> QueueUnit | None:
         queue = self._queues.get((topic, queue_id))
@@ -316,24 +312,7 @@ class MessageStore:
 
     def query(self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int) -> QueryResult:
         """Return records by key, ascending, with those of other keys of the same hash, which the client drops."""
-        last_ms = end_ms
-        last_update = (0, 0)
-        for _ in range(_QUERY_ROUNDS):
-            walk = self.index.query(topic, key, max_count, begin_ms, last_ms)
-            if not walk.found:
-                break
-            last_update = (walk.last_update_ms, walk.last_update_physical)
-            offsets = sorted(walk.found)
-            records = self.log.read_records(offsets, MAX_QUERY_BYTES)
-            if records:
-                return QueryResult(records, *last_update)
-            first = self.log.store_time(offsets[0], record.FIXED_BYTES)
-            if first is None or first < begin_ms:
-                break
-            last_ms = first
-        return QueryResult([], *last_update)
-
-    # Other methods.
+        return read_by_key(self.index, self.log, topic, key, max_count, begin_ms, end_ms)
 
     def queue(self, topic: str, queue_id: int) -> ConsumeQueue:
         """Return the queue, created if missing."""
@@ -409,18 +388,7 @@ class MessageStore:
 
     def _index_rolled(self, full: IndexFile, file: IndexFile) -> None:
         self._journal.write(IndexFileRolled(self.broker, self.broker_id, file.name))
-
-        def flushed() -> None:
-            self.checkpoint.index_ms = max(self.checkpoint.index_ms, full.end_ms)
-            self.flush.write_checkpoint()
-
-        self.flush.flush_file(full.file.path, flushed)
-
-    def _has_key(self, physical_offset: int, topic: str, key: str) -> bool:
-        message = self.read_message(physical_offset)
-        if message is None or message.topic != topic:
-            return False
-        return key in message.properties.get("KEYS", "").split(" ") or message.properties.get("UNIQ_KEY") == key
+        self.flush.flush_index(full)
 
     def _set_failing(self, what: str, broken: bool) -> None:
         """Mark a part as failing or working: after a failed flush, or a dispatch without space, puts are refused."""

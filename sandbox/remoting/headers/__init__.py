@@ -15,8 +15,6 @@ from sandbox.remoting.headers.groups import (
     UnregisterClientHeader,
 )
 from sandbox.remoting.headers.messages import (
-    CheckTransactionHeader,
-    EndTransactionHeader,
     PullHeader,
     PullResponseHeader,
     QueryMessageHeader,
@@ -51,6 +49,7 @@ from sandbox.remoting.headers.topics import (
     TopicHeader,
     UnregisterBrokerHeader,
 )
+from sandbox.remoting.headers.transactions import CheckTransactionHeader, EndTransactionHeader
 
 __all__ = [
     "AllConsumeStatsHeader",

@@ -23,7 +23,7 @@ from sandbox.message.topic_names import MAX_GROUP_LENGTH
 from sandbox.namesrv import route_info
 from sandbox.remoting import body_limits
 from sandbox.remoting.codes import RequestCode
-from sandbox.store import message_store
+from sandbox.store import index_read
 from tests.unit.broker.stage import NAME_SERVER, Stage
 
 Narrow = Callable[..., None]
@@ -281,7 +281,7 @@ def test_a_batch_of_a_million_messages_is_not_counted_to_its_end(stage: Stage) -
 
 
 def test_an_answer_to_a_query_fits_into_a_frame(stage: Stage, narrow: Narrow) -> None:
-    narrow(message_store, MAX_QUERY_BYTES=100_000)
+    narrow(index_read, MAX_QUERY_BYTES=100_000)
     client = stage.client()
     for _ in range(5):
         client.send("orders", bytes(40_000), properties="KEYS\x01same")
