@@ -15,8 +15,9 @@ import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
+from copy import copy
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple, Self, TypedDict
 
 from sandbox.control.limits import HostLimits
 from sandbox.kernel import json_bytes
@@ -94,6 +95,10 @@ class Play:
     @property
     def is_over(self) -> bool:
         return self.state not in ("waiting", "running")
+
+    def at_once(self) -> Self:
+        """Return the play as it is at one moment, for a page: it may end while the page is drawn."""
+        return copy(self)
 
     def cancel(self) -> None:
         if not self.is_over:

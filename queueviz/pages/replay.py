@@ -89,7 +89,7 @@ def _moment(request: HttpRequest, slug: str, at: int) -> Moment:
             oldest=kept.oldest,
             newest=kept.newest,
         )
-    return past_sandboxes.find(slug, at, lambda: past_sandboxes.MOMENTS.demand(counted))
+    return past_sandboxes.find(slug, at, lambda: past_sandboxes.MOMENTS.demand(counted)).at_once()
 
 
 def _drawn(board: BoardPage | Part, shell: "Shell", moment: Moment, query: dict[str, str]) -> Context:

@@ -56,6 +56,7 @@ def run(request: HttpRequest, slug: str, play: str) -> HttpResponse:
     if request.method == "POST":
         cancel(begun, requester, visit)
         return redirect("what-if-run", slug, play)
+    begun = begun.at_once()
     context = context_of(begun) | {"sandbox": sandbox, "address": request.path}
     if begun.kind == "claim":
         context |= what_if_seeds.shown(begun)

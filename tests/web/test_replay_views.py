@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from queueviz.boards import BOARDS
+from queueviz.boards import BOARDS, replay
 from queueviz.links import past_sandboxes
 from queueviz.links.past_sandboxes import LIMITS, Moment
+from queueviz.pages import replay as replay_page
 from sandbox.kernel.errors import ActionRefused
 from tests.web.fake_port import SNAPSHOT, FakePort
 from tests.web.patience import until
@@ -50,6 +51,22 @@ def test_while_it_is_executed_the_page_says_how_far(visitor: Client, mine: str, 
     assert page.status_code == 202
     assert "Re-executing, 43 %" in page.content.decode()
     assert f'hx-get="{path_of(view, mine)}?at={AT}"' in page.content.decode()
+
+
+def test_one_that_ends_while_its_page_is_drawn_is_waited_for(
+    visitor: Client, mine: str, made: Moment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made.state = "running"
+
+    def present(*args: Any) -> Any:
+        made.result, made.state = RESULT, "done"
+        return replay.present(*args)
+
+    monkeypatch.setattr(replay_page, "present", present)
+    page = visitor.get(f"/s/{mine}/locks/?at={AT}")
+    assert (page.status_code, made.state) == (202, "done")
+    assert f'hx-get="/s/{mine}/locks/?at={AT}"' in page.content.decode()
+    assert "could not be re-executed" not in page.content.decode()
 
 
 def test_a_page_that_waits_is_loaded_again_once_it_is_there(visitor: Client, mine: str, made: Moment) -> None:

@@ -9,7 +9,7 @@ from queueviz.boards.action_texts import action_text
 from queueviz.boards.run_comparison import ActionEvent, instead_of, lines_of, names_of
 from queueviz.links import reruns
 from queueviz.models import Course, Sandbox
-from queueviz.pages import what_if_comparison, what_if_seeds
+from queueviz.pages import what_if, what_if_comparison, what_if_seeds
 from sandbox.control.actions import CrashActor, StopActor
 from sandbox.simulation.claims import CLAIMS
 from tests.web.fake_port import CRASH_TAKEN, FakePort
@@ -307,6 +307,24 @@ def test_the_time_left_is_computed_from_the_seeds_tried(
     assert f"{tried} of 200 seeds run" in heading
     assert ("min left" in page) == (text is not None)
     assert (text or "") in heading
+
+
+@pytest.mark.parametrize("kind", ["claim", "compare"])
+def test_one_that_ends_while_its_page_is_drawn_is_waited_for(
+    visitor: Client, mine: str, port: FakePort, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    address = play_of(mine, kind, {"claim": BROKEN["claim"], "seeds": 200}, "running")
+    play, choices = reruns._plays[address.split("/")[-2]], what_if._choices
+
+    def ends(*args: Any) -> Any:
+        play.state = "done"
+        return choices(*args)
+
+    monkeypatch.setattr(what_if, "_choices", ends)
+    page = visitor.get(address).content.decode()
+    assert play.state == "done"
+    assert f'hx-get="{address}"' in page
+    assert "did not finish" not in page
 
 
 def test_a_stop_keeps_the_results(visitor: Client, mine: str) -> None:
