@@ -62,6 +62,13 @@ def test_a_small_laptop_shows_the_heads_of_all_cards_whole(site: Site) -> None:
         assert cut == [], width
         tabs = site.page.locator(".pagehead .gtabs")
         assert tabs.evaluate("(tabs) => tabs.scrollWidth <= tabs.clientWidth"), width
+    other = site.page.context.new_page()
+    other.goto(site.page.url)
+    expect(site.page.locator("#watchers")).to_contain_text("2")
+    head = "(node) => node.scrollWidth <= node.clientWidth"
+    assert site.page.locator(".top .tabs").evaluate(head), "all views beside the watchers"
+    assert site.page.locator(".top .crumb").evaluate(head), "the name ends in …, and is not cut"
+    other.close()
 
 
 def test_without_scripts_a_board_is_its_table(site: Site, browser: Browser) -> None:
