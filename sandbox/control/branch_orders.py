@@ -7,6 +7,9 @@ from typing import NamedTuple
 from sandbox.control.actions import Action
 
 
+BY = "owner"  # who acts in a run of which that is not recorded
+
+
 @dataclass(frozen=True, kw_only=True)
 class BranchOrder:
     """Order for the run of `parent` up to event `at`.
@@ -41,7 +44,7 @@ class Came(NamedTuple):
 
     An action has its `name` and `fields`; a limit that refused an action has no `name`.  Sleep has its reason as
     `name` and None as `fields`.  It lasted until the machine's clock reached `wall_ms`, for `slept_ms` of that clock
-    (None: unknown).
+    (None: unknown).  `by`: the actor of an action, as the journal writes it; the texts of links do not have it.
     """
 
     turn: int
@@ -50,6 +53,7 @@ class Came(NamedTuple):
     fields: dict[str, object] | None
     wall_ms: int = 0
     slept_ms: int | None = None
+    by: str = BY
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +61,8 @@ class RunOrder:
     """Order for a run from its seed up to event `until`, which was written at `until_ms` of the sandbox's clock.
 
     If `until` is 0, the run ends at that time.  `conditions`: digest of the host's settings that the run depends on.
-    `moments`: times of the sandbox's clock in ms at each of `came`; empty in an order that was read from a text.
+    `changes`: to the template's settings; the texts of links have none.  `moments`: times of the sandbox's clock in
+    ms at each of `came`; empty in an order that was read from a text.
     """
 
     template: str
@@ -70,6 +75,7 @@ class RunOrder:
     came: tuple[Came, ...]
     until: int
     until_ms: int
+    changes: Mapping[str, object] = field(default_factory=dict)
     moments: tuple[int, ...] = field(default=(), compare=False)
 
 

@@ -26,7 +26,6 @@ from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 RUN = "recipe"  # the sandbox's name in the run's keyframes
-BY = "owner"
 LOWEST_PORT, HIGHEST_PORT = 1_024, 65_535  # below, only the system's own may listen
 PARSED = (b'"came":', b'"ClockChanged"', b'"SandboxWoken"')
 WRITTEN_MEMORY_BYTES = 8 * 1024**3  # of the machine that a recipe without a run assumes
@@ -218,7 +217,7 @@ def run_of(order: RunOrder, config: HostConfig) -> Run:
         order.template,
         preset=order.preset,
         seed=order.seed,
-        changes=None,
+        changes=dict(order.changes) or None,
         limits=None,
         config=replace(config, first_port=first_port, last_port=HIGHEST_PORT + 1),
         ports_taken=set(),
@@ -243,7 +242,7 @@ def _journal(order: RunOrder) -> list[Row]:
         elif came.name is None:
             rows.append({"type": "LimitReached", "cause": None, **came.fields, **at})
         else:
-            rows.append({"type": "ActionTaken", "action": came.name, "fields": came.fields, "by": BY, **at})
+            rows.append({"type": "ActionTaken", "action": came.name, "fields": came.fields, "by": came.by, **at})
     return [*rows, {"type": "Keyframe"}]
 
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 from sandbox.cluster.config import HostConfig
 from sandbox.control.actions import Action
+from sandbox.control.branch_orders import BY
 from sandbox.control.questions import Question
 from sandbox.control.recipe_text import unpack
-from sandbox.hosting.recipes import BY, run_of
+from sandbox.hosting.recipes import run_of
 from sandbox.hosting.rerun import Rerun
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.journal.schema import Row

@@ -9,10 +9,10 @@ from typing import Any
 import orjson
 import pytest
 
-from sandbox.control.branch_orders import RunOrder
+from sandbox.control.branch_orders import BY, RunOrder
 from sandbox.control.limits import HostLimits
 from sandbox.control.recipe_text import pack, unpack
-from sandbox.hosting.recipes import BY, RUN
+from sandbox.hosting.recipes import RUN
 from sandbox.journal.segments import rows_since
 from sandbox.kernel.errors import ActionRefused
 from sandbox.simulation.replay import replay
