@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from queueviz.clusters import cluster_fields as fields
 from queueviz.courses.grade_models import Grade, Regrade
+from queueviz.courses.lite_models import LiteEntry, LiteRun
 from queueviz.courses.models import Course, Enrolment, Heartbeat, Submission
 from queueviz.courses.polls import Poll, Vote
 from queueviz.lti.models import LtiContext, LtiInvitation, LtiKey, LtiLaunch, LtiPlatform, LtiScore, LtiSeat
@@ -26,6 +27,8 @@ __all__ = [
     "Grade",
     "Grant",
     "Heartbeat",
+    "LiteEntry",
+    "LiteRun",
     "LtiContext",
     "LtiInvitation",
     "LtiKey",

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from sandbox.attached.settings import PREFIX, is_attached
 
+IN_BROWSER = "lite-"  # begins the slug of a course's sandbox that runs in the student's browser
 LETTERS = "abcdefghjkmnpqrstuvwxyz"  # no i, l, o: they are misheard and misread
 LETTER_COUNT = 6
 FIRST = (
@@ -71,6 +72,11 @@ def new_slug() -> str:
     """
     letters = "".join(secrets.choice(LETTERS) for _ in range(LETTER_COUNT))
     return f"{secrets.choice(FIRST)}-{secrets.choice(SECOND)}-{letters}"
+
+
+def is_in_browser(slug: str) -> bool:
+    """Return True if the sandbox of this slug runs in a student's browser (`queueviz.browsers`)."""
+    return slug.startswith(IN_BROWSER)
 
 
 def attached_slug(name: str) -> str:

@@ -19,12 +19,18 @@ class Course(models.Model):
         AT_END = "at_end", _("at the due date of the course")
         ON_RELEASE = "on_release", _("at the release of the results")
 
+    class Where(models.TextChoices):
+        BROWSER = "browser", _("in the students' browsers")
+        SERVER = "server", _("on the server")
+        BOTH = "both", _("in the browsers that can, else on the server")
+
     slug = models.CharField(max_length=64, unique=True)
     title = models.CharField(max_length=80)
     teacher = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="courses")
     code = models.CharField(max_length=CODE_LENGTH, unique=True, null=True, blank=True)
     most_students = models.PositiveSmallIntegerField(default=60)
     labs = models.JSONField(default=list)  # slugs, in their order
+    where = models.CharField(max_length=8, choices=Where, default=Where.SERVER)  # brokers of labs begun from now on
     same_numbers = models.BooleanField(default=False)  # of all students in a lab that is begun from now on
     open_until = models.JSONField(default=dict, blank=True)  # lab → step; of those that are not in it all are open
     due_at = models.DateTimeField(null=True, blank=True)
