@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from django.conf import settings
 
+from queueviz.browsers.port import BrowserPort
 from sandbox.control.questions import LabState
 from sandbox.kernel.errors import EngineBusy
 
@@ -47,13 +48,13 @@ def use_processes(number: int) -> None:
     _processes = number
 
 
-def port() -> EnginePort:
-    """Return the port of the engine.  The first call starts the engine."""
+def port() -> BrowserPort:
+    """Return the port of the engine, and of those in students' browsers.  The first call starts the engine."""
     global _engine
     with _starting:
         if _engine is None or not _engine.is_alive:  # an engine whose thread died is replaced; its sandboxes recover
             _engine = _start()
-        return _engine.port
+        return BrowserPort(_engine.port)
 
 
 def directory_of(slug: str) -> Path:
