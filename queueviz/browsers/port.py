@@ -86,6 +86,10 @@ class BrowserPort:
         filtered = {"show": event_filter.show, "unnamed": event_filter.unnamed, "scoreless": event_filter.scoreless}
         return _call(slug, "look_back", LookedBack, event_filter=filtered, terms=terms, **named)
 
+    def begin_in_browser(self, slug: str) -> "Future[OpenedRow]":
+        """Return at once: the browser begins the sandbox itself."""
+        return _done(_row(slug))
+
     def wake(self, slug: str) -> "Future[OpenedRow]":
         """Return at once: a browser's engine runs while its page is open."""
         if not is_in_browser(slug):

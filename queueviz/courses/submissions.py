@@ -13,16 +13,18 @@ from queueviz.courses.lab_seeds import seed_of
 from queueviz.courses.models import Enrolment, Submission
 from queueviz.models import Grant, Sandbox
 from queueviz.sandboxes import creation, ownership, visitor_actions
+from queueviz.slugs import is_in_browser
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.lab import Lab
 from sandbox.queries.rows.labs import LabRow
 
 
-def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
+def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab, *, in_browser: bool = False) -> Submission:
     """Return the student's one submission of this lab.
 
-    The first call creates it and starts its sandbox and the lab.  Raises ActionRefused: 404 the course does not have
-    the lab, 409 it is past its date; and as `creation.create`.
+    The first call creates it and starts its sandbox and the lab; `in_browser`: the sandbox will run in the student's
+    browser, which starts both.  Raises ActionRefused: 404 the course does not have the lab, 409 it is past its date;
+    and as `creation.create`.
     """
     course = enrolment.course
     if lab.slug not in course.labs:
@@ -32,25 +34,32 @@ def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
         if submission.sandbox is None:
             deadlines.demand(enrolment)  # the row that was just made is not kept then
     if submission.sandbox is not None:
+        if is_in_browser(submission.sandbox.slug):
+            return submission
         engine.answer(engine.port().wake(submission.sandbox.slug), engine.OPENING_PATIENCE_S)  # after a restart, too
         _start(visitor, submission.sandbox, lab)
         return submission
-    sandbox = creation.create_granted(
-        visitor,
-        Sandbox(
-            name=f"{lab.number} · {gettext(lab.title)} · {enrolment.pseudonym}"[: ownership.NAME_LENGTH],
-            template=lab.template,
-            preset=lab.preset,
-            course=course,
-            visibility=Sandbox.Visibility.PRIVATE,
-        ),
-        partial(grants_of, enrolment),
-        changes=dict(lab.changes) or None,
-        seed=seed_of(course, lab) if course.same_numbers else None,
+    sandbox = Sandbox(
+        name=f"{lab.number} · {gettext(lab.title)} · {enrolment.pseudonym}"[: ownership.NAME_LENGTH],
+        template=lab.template,
+        preset=lab.preset,
+        course=course,
+        visibility=Sandbox.Visibility.PRIVATE,
     )
+    grants = partial(grants_of, enrolment)
+    if in_browser:
+        creation.record_granted(visitor, sandbox, grants)
+    else:
+        creation.create_granted(
+            visitor,
+            sandbox,
+            grants,
+            changes=dict(lab.changes) or None,
+            seed=seed_of(course, lab) if course.same_numbers else None,
+        )
     if not Submission.objects.filter(pk=submission.pk, sandbox__isnull=True).update(sandbox=sandbox):
         ownership.delete(visitor, sandbox)  # another tab was faster
-    else:
+    elif not in_browser:
         _start(visitor, sandbox, lab)
     submission.refresh_from_db()
     return submission

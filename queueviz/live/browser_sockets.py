@@ -30,11 +30,12 @@ from queueviz.browsers.messages import (
     TileMessage,
     parse,
 )
+from queueviz.browsers.news import course_of
 from queueviz.browsers.run_state import Elsewhere, RunState
 from queueviz.courses import lite_runs
 from queueviz.live.consumers import NOT_UNDERSTOOD, SENDS_AT_ONCE, is_own_origin
 from queueviz.live.hubs import hub_of_this_loop
-from queueviz.live.keepers import keeper_of_this_loop
+from queueviz.live.keepers import keeper_of_this_loop, news_of_this_loop
 from sandbox.control.limits import HostLimits
 from sandbox.live.hub import TOO_MANY
 
@@ -79,7 +80,7 @@ class BrowserConsumer(AsyncWebsocketConsumer):
         self.visitor = visitor.of_scope(self.scope)
         self.slug: str = self.scope["url_route"]["kwargs"]["slug"]
         port = await sync_to_async(engine.port, thread_sensitive=False)()
-        self.hub, self.keeper = hub_of_this_loop(port), keeper_of_this_loop()
+        self.hub, self.keeper, self.news = hub_of_this_loop(port), keeper_of_this_loop(), news_of_this_loop()
         await self.accept(SUBPROTOCOL)
         if not self.keeper.has_room(self.visitor.address, LIMITS):
             await self.close(TOO_MANY)
@@ -103,6 +104,7 @@ class BrowserConsumer(AsyncWebsocketConsumer):
         if link is not None and self.state is not None:
             links.leave(link)
             self.keeper.leave(self.state)
+            self.news.leave(course_of(self.state)[0], link)
             self.hub.lost_soon(link)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
@@ -140,11 +142,15 @@ class BrowserConsumer(AsyncWebsocketConsumer):
             before.end("again" if before.instance == hello.instance else "elsewhere")
         self.link, self.state = link, state
         self.keeper.enter(state)
+        if hello.engine != state.run.engine:
+            state.note("engine")
         if hello.runs:
-            link.say("go", length=len(state.receipts), receipt=state.run.receipt, now_ms=_now_ms())
+            due_ms = None if state.due_at is None else round(state.due_at.timestamp() * 1000)
+            link.say("go", length=len(state.receipts), receipt=state.run.receipt, due_ms=due_ms, now_ms=_now_ms())
         else:
             begin = await database_sync_to_async(begin_message)(state.run)
             link.say("begin", **begin, now_ms=_now_ms())
+        self.news.enter(*course_of(state), link)
 
     async def _take(self, link: Link, state: RunState, message: Received) -> None:
         match message:
@@ -153,6 +159,7 @@ class BrowserConsumer(AsyncWebsocketConsumer):
             case TileMessage() if TILES.admits(self._key):
                 link.take_tile(message)
                 state.see(message)
+                link.say("beat")
             case LabMessage() if ROWS.admits(self._key):
                 self.keeper.add_row(state, message.row)
             case Did() | Refused():

@@ -1,4 +1,4 @@
-"""The writers of what browsers send, one for each loop that has their sockets."""
+"""The writers of what browsers send, and the readers of what they are told: one of each for a loop with their sockets."""
 
 import asyncio
 import weakref
@@ -6,9 +6,12 @@ import weakref
 from channels.db import database_sync_to_async
 
 from queueviz.browsers.keeper import Keeper
+from queueviz.browsers.course_reader import course_news
+from queueviz.browsers.news import CourseNews
 from queueviz.courses import lite_runs
 
 _keepers: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Keeper]" = weakref.WeakKeyDictionary()
+_news: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, CourseNews]" = weakref.WeakKeyDictionary()
 
 
 def keeper_of_this_loop() -> Keeper:
@@ -21,3 +24,11 @@ def keeper_of_this_loop() -> Keeper:
             database_sync_to_async(lite_runs.here),
         )
     return _keepers[loop]
+
+
+def news_of_this_loop() -> CourseNews:
+    """Return the loop's reader of courses."""
+    loop = asyncio.get_running_loop()
+    if loop not in _news:
+        _news[loop] = CourseNews(database_sync_to_async(course_news))
+    return _news[loop]

@@ -32,6 +32,7 @@ class Pack(ListedPack):
 class LiteFiles(TypedDict):
     """Addresses of the files, in the order of the manifest."""
 
+    digest: str  # of all files: it names the engine
     pyodide: str
     packs: list[Pack]
     feed: str  # the rest of the feed
@@ -49,6 +50,7 @@ def lite_files() -> LiteFiles | None:
     files = manifest["files"]
     packs: list[ListedPack] = files["packs"]
     return {
+        "digest": manifest["folder"].strip("/").rpartition("/")[2],
         "pyodide": folder + files["pyodide"],
         "feed": folder + files["feed"],
         "packs": [{**pack, "url": folder + pack["name"]} for pack in packs],

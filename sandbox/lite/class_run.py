@@ -6,8 +6,8 @@ run begins, and goes on after a reload or on another device, by execution of the
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
 
 import msgspec
 
@@ -21,7 +21,7 @@ from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.lite.class_calls import ClassCalls
 from sandbox.lite.class_port import STUDENT, ClassPort
-from sandbox.lite.entry import Lite
+from sandbox.lite.entry import Lite, reads_flights
 
 log = logging.getLogger(__name__)
 
@@ -31,12 +31,33 @@ CLASS_VIEWER = 1_000_000_000  # numbers of viewers behind the server begin here
 OF_LAB = (LabStarted, StepMet, LabFinished, PredictionGiven)
 
 
-class ClassRun:
-    """One lab's run.  `send` writes a text to the socket, `keep` bytes to the browser's own storage.
+class Page(Protocol):
+    """What a run needs of its worker."""
 
-    `keep` gets True with bytes that replace what was kept.  `changed` is called with the number of entries and how
-    many of them have a receipt, `ended` with the reason when the server ends the run here.  `kept`: what was kept
-    before.
+    def send(self, text: str) -> None:
+        """Write a text to the socket."""
+
+    def keep(self, record: bytes, anew: bool) -> None:
+        """Add the record to what the browser keeps, or with `anew` replace it."""
+
+    def changed(self, length: int, known: int) -> None:
+        """Show the number of entries, and how many of them have a receipt."""
+
+    def course(self, poll: str, open_until: int | None) -> None:
+        """Show the newest poll of the course, and the last open step."""
+
+    def held(self, hold: str) -> None:
+        """Show the teacher's control: a `HoldRow` as JSON."""
+
+    def ended(self, why: str) -> None:
+        """Show that the server has ended the run here."""
+
+
+class ClassRun:
+    """One lab's run.
+
+    `instance`: a random name of this worker.  `feed`: loads the whole feed, which some runs need.  `kept`: what the
+    browser has kept before.
     """
 
     def __init__(
@@ -46,19 +67,15 @@ class ClassRun:
         *,
         engine: str,
         instance: str,
-        send: Callable[[str], None],
-        keep: Callable[[bytes, bool], None],
-        changed: Callable[[int, int], None],
-        ended: Callable[[str], None],
+        page: Page,
+        feed: Callable[[], Awaitable[object]],
         kept: bytes = b"",
     ) -> None:
         self._lite = lite
         self._slug = slug
         self._hello = {"k": "hello", "instance": instance, "engine": engine}
-        self._send = send
-        self._keep = keep
-        self._changed = changed
-        self._ended = ended
+        self._page = page
+        self._feed = feed
         self._kept = kept
         self.port = ClassPort(lite.port, lambda: lite.now_ms() - self.calls.late_ms)
         self.calls = ClassCalls(lite.port, slug)
@@ -68,6 +85,7 @@ class ClassRun:
         self._entries: list[dict[str, object]] = []  # those without a receipt, in order
         self._row_is_new = True
         self._row: object = None
+        self._was_held = False
         self._hello_ms = 0
         self._begin: Mapping[str, Any] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -101,11 +119,13 @@ class ClassRun:
                     self.begun.set_result(message)
             case "go":
                 self._set_clock(message)
+                self.port.due_ms = message["due_ms"]
                 self._go_on(message["length"], message["receipt"])
             case "receipt":
                 self._take_receipt(message["n"], message["receipt"])
-            case "pace":
-                self.port.open_until, self.port.due_ms = message["open_until"], message["due_ms"]
+            case "course":
+                self.port.open_until = message["open_until"]
+                self._page.course(message["poll"], message["open_until"])
             case "do":
                 self._begin_task(self._answer(**message))
             case "open":
@@ -115,7 +135,7 @@ class ClassRun:
             case "close":
                 self._lite.close(CLASS_VIEWER + message["v"])
             case "end" if message["why"] != "again":
-                self._ended(message["why"])
+                self._page.ended(message["why"])
 
     def say_to_viewer(self, number: int, text: str) -> None:
         """Send a text of the engine's sockets to a viewer behind the server."""
@@ -133,6 +153,8 @@ class ClassRun:
         self._known, self._receipt = len(begin["came"]), begin["receipt"]
         self._entries = self._only_here(begin)
         order = _order(begin, self._entries)
+        if reads_flights("lab", begin["lab"]) or any((came.fields or {}).get("feed") for came in order.came):
+            await self._feed()
         self._keep_all(begin)
         await self._lite.execute(self._slug, order, progress)
         sandbox = self._lite.awake(self._slug)
@@ -163,7 +185,7 @@ class ClassRun:
         return following
 
     def _keep_all(self, begin: Mapping[str, Any]) -> None:
-        self._keep(b"".join(json_bytes.dumps(each) + b"\n" for each in (_head(begin), *self._entries)), True)
+        self._page.keep(b"".join(json_bytes.dumps(each) + b"\n" for each in (_head(begin), *self._entries)), True)
 
     def _take_fact(self, entry: Entry) -> None:
         if isinstance(entry.event, OF_LAB) or (isinstance(entry.event, ActionTaken) and entry.came is not None):
@@ -180,8 +202,8 @@ class ClassRun:
             return
         came = {"n": self.length + 1, "turn": entry.came.turn, "ms": entry.came.ms, "at_ms": entry.at_ms, **what}
         self._entries.append(came)
-        self._keep(json_bytes.dumps(came) + b"\n", False)
-        self._changed(self.length, self._known)
+        self._page.keep(json_bytes.dumps(came) + b"\n", False)
+        self._page.changed(self.length, self._known)
         self._send_entries()
 
     def _go_on(self, known: int, receipt: str) -> None:
@@ -190,7 +212,7 @@ class ClassRun:
         self._is_connected, self._sent = True, self._known
         self._row_is_new = True
         self._send_entries()
-        self._changed(self.length, self._known)
+        self._page.changed(self.length, self._known)
 
     def _send_entries(self) -> None:
         if not self._is_connected:
@@ -206,7 +228,7 @@ class ClassRun:
         if not self._entries:
             self._keep_all(self._begin)
         self._send_entries()
-        self._changed(self.length, self._known)
+        self._page.changed(self.length, self._known)
 
     def _forget(self, known: int, receipt: str) -> None:
         if self._known < known <= self.length:
@@ -228,15 +250,18 @@ class ClassRun:
     async def _show(self) -> None:
         [reading] = await asyncio.wrap_future(self._lite.port.read([f"tile/{self._slug}"]))
         tile = {"tile": reading.data["tile"], "seq": reading.seq, "rate": reading.rate, "epoch": reading.epoch}
-        hold = self._lite.awake(self._slug).record.hold
-        self._say(k="tile", **tile, **({"hold": hold} if hold else {}))
-        if not self._row_is_new:
+        sandbox = self._lite.awake(self._slug)
+        self._say(k="tile", **tile, **({"hold": sandbox.record.hold} if sandbox.record.hold else {}))
+        held = sandbox.held
+        is_held = bool(held.coming or held.effect or not held.is_empty)
+        if not self._row_is_new and not is_held and not self._was_held:
             return
-        self._row_is_new = False
-        row = (await asyncio.wrap_future(self._lite.port.ask(self._slug, LabState())))["lab"]
-        if row is not None and row != self._row:
-            self._row = row
-            self._say(k="lab", row=row)
+        self._row_is_new, self._was_held = False, is_held
+        view = await asyncio.wrap_future(self._lite.port.ask(self._slug, LabState()))
+        if view["lab"] is not None and view["lab"] != self._row:
+            self._row = view["lab"]
+            self._say(k="lab", row=self._row)
+        self._page.held(json_bytes.dumps(view["hold"]).decode())
 
     async def _answer(self, id: int, verb: str, args: Mapping[str, Any]) -> None:
         if not self._runs:
@@ -259,7 +284,7 @@ class ClassRun:
         self.calls.late_ms = round((now_ms + self._hello_ms) / 2) - int(message["now_ms"])
 
     def _say(self, **message: Any) -> None:
-        self._send(msgspec.json.encode(message).decode())
+        self._page.send(msgspec.json.encode(message).decode())
 
     def _begin_task(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)

@@ -34,6 +34,7 @@ class Server:
         self.at_ms = BEGAN_MS
         self.hold: dict[str, Any] = {}
         self.open_until: int | None = None
+        self.due_ms: int | None = None
 
     def begin(self) -> dict[str, Any]:
         order = written(LAB.template, LAB.preset, "seed-7", (), begin_ms=BEGAN_MS, until_ms=0, config=CONFIG)
@@ -48,7 +49,7 @@ class Server:
             "receipt": f"receipt {len(self.entries)}" if self.entries else "",
             "hold": self.hold,
             "open_until": self.open_until,
-            "due_ms": None,
+            "due_ms": self.due_ms,
         }
 
 
@@ -62,6 +63,8 @@ class Browser:
         self.kept = kept
         self.sent: list[dict[str, Any]] = []
         self.why_ended: list[str] = []
+        self.polls: list[str] = []
+        self.holds: list[dict[str, Any]] = []
         self.counts = (0, 0)
         self.is_cut = False
         self.run = self.loop.run(self._made(home))
@@ -73,20 +76,33 @@ class Browser:
             SLUG,
             engine="e",
             instance="i",
-            send=self._send,
-            keep=self._keep,
-            changed=lambda length, known: setattr(self, "counts", (length, known)),
-            ended=self.why_ended.append,
+            page=self,
+            feed=self._feed,
             kept=self.kept,
         )
 
     def server_ms(self) -> int:
         return self.run._lite.now_ms() - SERVER_LATE_MS
 
-    def _keep(self, record: bytes, anew: bool) -> None:
+    async def _feed(self) -> None:
+        raise AssertionError("this lab reads no feed")
+
+    def keep(self, record: bytes, anew: bool) -> None:
         self.kept = record if anew else self.kept + record
 
-    def _send(self, text: str) -> None:
+    def changed(self, length: int, known: int) -> None:
+        self.counts = (length, known)
+
+    def course(self, poll: str, open_until: int | None) -> None:
+        self.polls.append(poll)
+
+    def held(self, hold: str) -> None:
+        self.holds.append(json.loads(hold))
+
+    def ended(self, why: str) -> None:
+        self.why_ended.append(why)
+
+    def send(self, text: str) -> None:
         message = json.loads(text)
         if not self.is_cut:
             self.sent.append(message)
@@ -98,6 +114,7 @@ class Browser:
         entries = self.server.entries
         if message["k"] == "hello":
             known = {"length": len(entries), "receipt": f"receipt {len(entries)}" if entries else "", "now_ms": self.server_ms()}
+            known["due_ms"] = self.server.due_ms
             self._hear({"k": "go", **known} if message["runs"] else self.server.begin() | {"now_ms": self.server_ms()})
         elif message["k"] == "came":
             if message["n"] == len(entries) + 1:
@@ -253,6 +270,7 @@ def test_a_teacher_freezes_and_the_next_device_is_frozen_too(tmp_path: Path) -> 
     assert late_ms <= 2 * WAY_S * 1000
     tile = [message for message in browser.sent if message["k"] == "tile"][-1]
     assert tile["tile"]["frozen"]
+    assert browser.holds[-1]["frozen"], "the student is told"
     assert browser.server.entries[-1]["by"] == "instructor lee"
     browser.server.hold = tile["hold"]
     other = Browser(tmp_path / "second", browser.server).open()
@@ -266,14 +284,17 @@ def test_a_teacher_freezes_and_the_next_device_is_frozen_too(tmp_path: Path) -> 
 
 def test_a_step_that_the_teacher_has_not_opened_is_refused(tmp_path: Path) -> None:
     browser = Browser(tmp_path, Server()).open()
-    browser.loop.run(browser.run.hear('{"k":"pace","open_until":0,"due_ms":null}'))
+    browser.loop.run(browser.run.hear('{"k":"course","open_until":0,"poll":"1/open"}'))
+    assert browser.polls == ["1/open"]
     with pytest.raises(ActionRefused, match="opens step 1"):
         browser.act(AnswerStep(lab=LAB.slug, step=1, part="predict", value="3"))
 
 
 def test_after_the_due_date_nothing_is_accepted_but_time(tmp_path: Path) -> None:
     browser = Browser(tmp_path, Server()).open()
-    browser.loop.run(browser.run.hear(json.dumps({"k": "pace", "open_until": None, "due_ms": -1})))
+    browser.server.due_ms = -1
+    browser.cut()
+    browser.connect_again()
     with pytest.raises(ActionRefused, match="due"):
         browser.act(AnswerStep(lab=LAB.slug, step=1, part="predict", value="3"))
     browser.act(SetRate(rate=2.0))
