@@ -31,7 +31,7 @@ OF_NO_CHANNEL = ("beat", "pong")
 
 
 class Head(Struct):
-    """What is read of a frame before it is passed on."""
+    """Kind and channel of a frame: the rest is passed on unread."""
 
     k: str
     ch: str | None = None

@@ -16,7 +16,7 @@ from sandbox.control.readings import Entries, LookedBack, Reading, Refusal
 from sandbox.control.rights import Actor
 from sandbox.journal.event_filter import EventFilter
 from sandbox.kernel.errors import ActionRefused
-from sandbox.queries.rows.host import OpenedRow
+from sandbox.queries.rows.host import ListeningRow, OpenedRow
 from sandbox.queries.state_at import Kept
 
 if TYPE_CHECKING:
@@ -52,6 +52,12 @@ class BrowserPort:
             return self.hosted.intervene(slug, what, by)
         return _call(slug, "intervene", Done, _by_teacher, what=list(what), by=list(by))
 
+    def open_listener(self, slug: str) -> "Future[ListeningRow]":
+        return failed(_no_ports()) if is_in_browser(slug) else self.hosted.open_listener(slug)
+
+    def close_listener(self, slug: str) -> "Future[ListeningRow]":
+        return failed(_no_ports()) if is_in_browser(slug) else self.hosted.close_listener(slug)
+
     def renew_hold(self, slug: str, lease_s: float) -> "Future[None]":
         if not is_in_browser(slug):
             return self.hosted.renew_hold(slug, lease_s)
@@ -60,13 +66,13 @@ class BrowserPort:
             return _done(None)
         return _call(slug, "renew_hold", None, lease_s=lease_s)
 
-    def ask(self, slug: str, question: Question) -> "Future[dict[str, Any]]":
+    def ask(self, slug: str, question: Question) -> "Future[dict[str, object]]":
         if not is_in_browser(slug):
             return self.hosted.ask(slug, question)
-        return _call(slug, "ask", dict[str, Any], **asked(question))
+        return _call(slug, "ask", dict[str, object], question=asked(question))
 
     def snapshot(self, slug: str) -> "Future[Any]":
-        return _call(slug, "snapshot", dict[str, Any]) if is_in_browser(slug) else self.hosted.snapshot(slug)
+        return _call(slug, "snapshot", dict[str, object]) if is_in_browser(slug) else self.hosted.snapshot(slug)
 
     def newest_seq(self, slug: str) -> "Future[int]":
         return _call(slug, "newest_seq", int) if is_in_browser(slug) else self.hosted.newest_seq(slug)
@@ -147,7 +153,15 @@ def away() -> ActionRefused:
     return ActionRefused(503, "This student's browser is not connected.", "Try again when it is.")
 
 
-def _call(slug: str, verb: str, returns: Any, before: Callable[[Link], None] | None = None, **args: Any) -> "Future[Any]":
+def _no_ports() -> ActionRefused:
+    return ActionRefused(
+        422, "A sandbox in the browser has no ports for real clients.", "Start a sandbox on the server."
+    )
+
+
+def _call(
+    slug: str, verb: str, returns: Any, before: Callable[[Link], None] | None = None, **args: Any
+) -> "Future[Any]":
     link = link_of(slug)
     if link is None:
         return failed(away())

@@ -1,12 +1,12 @@
-"""The writers of what browsers send, and the readers of what they are told: one of each for a loop with their sockets."""
+"""One writer of what browsers send, and one reader of their courses, for each loop that has their sockets."""
 
 import asyncio
 import weakref
 
 from channels.db import database_sync_to_async
 
-from queueviz.browsers.keeper import Keeper
 from queueviz.browsers.course_reader import course_news
+from queueviz.browsers.keeper import Keeper
 from queueviz.browsers.news import CourseNews
 from queueviz.courses import lite_runs
 
@@ -21,7 +21,7 @@ def keeper_of_this_loop() -> Keeper:
         _keepers[loop] = Keeper(
             database_sync_to_async(lite_runs.keep),
             database_sync_to_async(lite_runs.note),
-            database_sync_to_async(lite_runs.here),
+            database_sync_to_async(lite_runs.note_connected),
         )
     return _keepers[loop]
 

@@ -63,13 +63,12 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponseBase:
     if work.sandbox is None or not is_in_browser(work.sandbox.slug):
         return redirect("course", slug)
     if files is None:
-        raise ActionRefused(
-            503, "Sandboxes in the browser were not built on this server.", "Ask the teacher to tell the operator."
-        )
-    lite_runs.begin(work, engine=files["digest"], now=timezone.now())
+        raise ActionRefused(503, "Sandboxes in the browser were not built on this server.", "Ask your teacher.")
+    run = lite_runs.begin(work, engine=files["digest"], now=timezone.now())
     presence.note(requester)
     values = _values(visit.course, work, shows_score=releases.is_released(visit.course))
     values |= {"course": visit.course, "enrolment": visit.enrolment, "asks": presence.asks(requester, visit.course)}
+    values |= {"may_be_hosted": may_be_hosted(visit.course) and not run.length}
     values |= poll_band(visit.course, visit.enrolment)
 
     @csp_update({"worker-src": ["'self'"], "frame-src": ["'self'"]})

@@ -14,6 +14,7 @@ import msgspec
 from sandbox.control.actions import StartLab
 from sandbox.control.branch_orders import Came, RunOrder
 from sandbox.control.questions import LabState
+from sandbox.control.readings import Refusal
 from sandbox.journal.events import ActionTaken, Entry
 from sandbox.journal.events.labs import LabFinished, LabStarted, PredictionGiven, StepMet
 from sandbox.journal.events.life import LimitReached
@@ -32,7 +33,7 @@ OF_LAB = (LabStarted, StepMet, LabFinished, PredictionGiven)
 
 
 class Page(Protocol):
-    """What a run needs of its worker."""
+    """The worker of a run, as the run calls it."""
 
     def send(self, text: str) -> None:
         """Write a text to the socket."""
@@ -49,7 +50,7 @@ class Page(Protocol):
     def held(self, hold: str) -> None:
         """Show the teacher's control: a `HoldRow` as JSON."""
 
-    def ended(self, why: str) -> None:
+    def ended(self, reason: str) -> None:
         """Show that the server has ended the run here."""
 
 
@@ -100,9 +101,7 @@ class ClassRun:
 
     def connected(self) -> None:
         self._hello_ms = self._lite.now_ms()
-        self._say(
-            **self._hello, runs=self._runs, length=self.length, known=self._known, receipt=self._receipt
-        )
+        self._say(**self._hello, runs=self._runs, length=self.length, known=self._known, receipt=self._receipt)
 
     def disconnected(self) -> None:
         self._is_connected = False
@@ -134,8 +133,8 @@ class ClassRun:
                 await self._lite.hear(CLASS_VIEWER + message["v"], message["text"])
             case "close":
                 self._lite.close(CLASS_VIEWER + message["v"])
-            case "end" if message["why"] != "again":
-                self._page.ended(message["why"])
+            case "end" if message["reason"] != "again":
+                self._page.ended(message["reason"])
 
     def say_to_viewer(self, number: int, text: str) -> None:
         """Send a text of the engine's sockets to a viewer behind the server."""
@@ -179,7 +178,7 @@ class ClassRun:
             if not (entry := _parsed(line)):
                 break  # cut short
             entries[entry["n"]] = entry
-        following = []
+        following: list[dict[str, object]] = []
         while (number := self._known + len(following) + 1) in entries:
             following.append(entries[number])
         return following
@@ -249,6 +248,8 @@ class ClassRun:
 
     async def _show(self) -> None:
         [reading] = await asyncio.wrap_future(self._lite.port.read([f"tile/{self._slug}"]))
+        if isinstance(reading, Refusal):
+            return
         tile = {"tile": reading.data["tile"], "seq": reading.seq, "rate": reading.rate, "epoch": reading.epoch}
         sandbox = self._lite.awake(self._slug)
         self._say(k="tile", **tile, **({"hold": sandbox.record.hold} if sandbox.record.hold else {}))
