@@ -120,6 +120,8 @@ class BrowserHub:
     async def recheck(self, slug: str) -> None:
         if is_in_browser(slug):
             await self._check_rights()
+            if (link := link_of(slug)) is not None:
+                link.end_soon("again")  # its student connects again, or may not any more
         await self.hosted.recheck(slug)
 
     # What browsers say.

@@ -180,6 +180,17 @@ async def test_a_page_of_another_site_opens_no_socket(lesson: Lesson) -> None:
     assert not (await tab.connect())[0]
 
 
+async def test_who_is_removed_from_the_course_is_cut_off(lesson: Lesson) -> None:
+    browser = await begun(lesson)
+    place = await lesson.course.enrolments.aget(pseudonym="Otter")
+    await do(lesson.teacher.post, f"/c/{lesson.course.slug}/students/{place.pk}/", {"do": "remove"})
+    assert (await browser.hear("end"))["reason"] == "again"
+    assert await closing(browser.tab) == browser_sockets.ENDED
+    again = await connected(lesson)
+    await again.say("hello", instance="one", engine="build-1")
+    assert await closing(again.tab) == browser_sockets.NOT_YOURS
+
+
 async def test_who_was_removed_from_the_course_is_refused(lesson: Lesson) -> None:
     slug = await do(lesson.slug)
     await lesson.course.enrolments.filter(pseudonym="Otter").aupdate(removed_at=timezone.now())
