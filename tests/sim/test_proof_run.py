@@ -1,0 +1,60 @@
+"""A run in a browser, executed again from its list: the same receipts and the same lab, in an ordinary directory."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sandbox.cluster.config import HostConfig
+from sandbox.control.branch_orders import Came, RunOrder
+from sandbox.hosting.proof_run import Bounds, Executed, execute
+from sandbox.hosting.recipes import written
+from sandbox.labs.catalogue import LABS
+from sandbox.labs.lab import Lab
+from sandbox.simulation.lab_player import LabPlayer
+from sandbox.simulation.replay import replay
+from tests.sim.browser_run import BrowserRun
+
+BEGIN_MS = 1_796_000_000_123
+BOUNDS = Bounds(awake_ms=3_600_000, seconds=60, free_bytes=0)
+LAB = LABS["members-and-queues"]
+
+
+def begun(lab: Lab, seed: str = "4") -> RunOrder:
+    order = written(lab.template, lab.preset, seed, (), begin_ms=BEGIN_MS, until_ms=0, config=HostConfig())
+    return replace(order, changes=dict(lab.changes))
+
+
+def whole(order: RunOrder, browser: BrowserRun) -> RunOrder:
+    came = tuple(
+        Came(entry["turn"], entry["ms"], entry["name"], entry["fields"], by=entry["by"])
+        for entry in browser.entries()
+    )
+    return replace(order, came=came, until_ms=browser.now_ms)
+
+
+def executed(home: Path, order: RunOrder, bounds: Bounds = BOUNDS) -> Executed:
+    (home / "again").mkdir(exist_ok=True)
+    return execute(order, home / "again" / "lite-calm-otter-abcdef", home=home, config=HostConfig(), bounds=bounds)
+
+
+@pytest.mark.parametrize("slug", ["members-and-queues", "failed-send", "flush-and-replicate", "master-dies", "retention"])
+def test_the_executed_lab_is_that_of_the_browser(tmp_path: Path, slug: str) -> None:
+    lab = LABS[slug]
+    order = begun(lab)
+    browser = BrowserRun(tmp_path / "browser", order)
+    lab.solve(LabPlayer(browser, lab))
+    browser.run(2)
+    row = browser.row()
+    assert row["finished"]
+    assert row["receipts"]
+    done = executed(tmp_path, whole(order, browser))
+    browser.close()
+    assert (done.refused, done.moved, done.stopped) == ((), (), None)
+    [again] = done.rows
+    assert again["receipts"] == row["receipts"]
+    assert again == row
+    [directory] = (tmp_path / "again").iterdir()
+    replayed = replay(directory)
+    assert replayed.first_difference is None
+    assert replayed.events >= done.events
