@@ -1,5 +1,6 @@
 """Submissions: the sandbox in which a student does one lab of a course, and the progress."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from django.utils import timezone
@@ -13,6 +14,7 @@ from queueviz.courses.lab_seeds import seed_of
 from queueviz.courses.models import Enrolment, Submission
 from queueviz.models import Grant, Sandbox
 from queueviz.sandboxes import creation, ownership, visitor_actions
+from queueviz.slugs import is_in_browser
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.lab import Lab
 from sandbox.queries.rows.labs import LabRow
@@ -76,10 +78,13 @@ def grants_of(enrolment: Enrolment, sandbox: Sandbox) -> list[Grant]:
 def note(sandbox: Sandbox, row: LabRow) -> None:
     """Update the submission's progress and grade from the engine's lab row.
 
-    A later attempt with a lower score does not lower the progress.
+    A later attempt with a lower score does not lower the progress.  What a browser reports without a new entry in its
+    list does not replace the result of an execution.
     """
     submission = Submission.objects.filter(sandbox=sandbox).first()
     if submission is None or row["lab"] != submission.lab:
+        return
+    if is_in_browser(sandbox.slug) and grades.is_executed(submission):
         return
     grades.note(submission, row)
     met = sum(step["met"] is not None for step in row["steps"])
@@ -89,3 +94,16 @@ def note(sandbox: Sandbox, row: LabRow) -> None:
         if row["finished"] and submission.finished_at is None:
             submission.finished_at = timezone.now()
         submission.save(update_fields=["steps_met", "score", "finished_at"])
+
+
+def note_executed(submission: Submission, rows: Sequence[LabRow]) -> None:
+    """Make the result of an execution the progress and the grade, also a lower one.  `rows`: of all attempts."""
+    grades.note_executed(submission, rows)
+    best = grades.best_of(rows)
+    submission.steps_met = 0 if best is None else len(grades.steps_of(best))
+    submission.score = 0 if best is None else best["score"]
+    if not any(row["finished"] for row in rows):
+        submission.finished_at = None
+    elif submission.finished_at is None:
+        submission.finished_at = timezone.now()
+    submission.save(update_fields=["steps_met", "score", "finished_at"])

@@ -57,6 +57,14 @@ def lite_files() -> LiteFiles | None:
     }
 
 
+def known_engines() -> frozenset[str]:
+    """Return the digests of the engines that this server gives to browsers: the names of their folders."""
+    path = _manifest_path()
+    if path is None or not path.exists():
+        return frozenset()
+    return frozenset({Path(json.loads(path.read_text("utf-8"))["folder"]).name})
+
+
 def _manifest_path() -> Path | None:
     if not settings.WHITENOISE_USE_FINDERS:
         return Path(settings.STATIC_ROOT) / MANIFEST

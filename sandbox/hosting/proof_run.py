@@ -5,7 +5,7 @@ The result is an ordinary directory of a sandbox that sleeps.
 
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, NamedTuple, cast
@@ -33,11 +33,8 @@ CHECK_TURNS = 256  # turns between two checks of the limits
 SLEEP_REASON = "executed"
 
 LIMIT_TYPES: dict[str, type] = {"limit": str, "value": int, "allowed": int, "who": str}
-INCOMPLETE = "This entry is not complete."
-RECEIVED = "This answer was already received."
-NO_RIGHT = "{role} has no right to this action."
 
-Stop = Literal["events", "seconds", "disk", "clock", "stuck"]
+Stop = Literal["events", "seconds", "disk", "clock", "stuck", "over"]
 
 
 class NotExecuted(NamedTuple):
@@ -74,12 +71,13 @@ class Bounds(NamedTuple):
     """Limits of one execution.
 
     `awake_ms`: the most time of its loop, which the browser had.  `seconds`: of the machine's clock.  `free_bytes`:
-    the least free space of the data home.
+    the least free space of the data home.  `is_over`: returns True when the process has to end.
     """
 
     awake_ms: int
     seconds: float
     free_bytes: int
+    is_over: Callable[[], bool] = lambda: False
 
 
 def execute(order: RunOrder, directory: Path, *, home: Path, config: HostConfig, bounds: Bounds) -> Executed:
@@ -136,10 +134,9 @@ class ProofRun(Rerun):
         assert self.sandbox is not None, "it runs"
         n = self._numbers[row["seq"] - FIRST_SEQ]
         if self.refused and self.refused[-1][0] == row["seq"]:
-            error = self.refused[-1][1]
-            self.not_executed.append(NotExecuted(n, error.message, error.values))
+            self.not_executed.append(_not_executed(n, self.refused[-1][1]))
         elif self.sandbox.cluster.journal.next_seq == next_seq:
-            self.not_executed.append(NotExecuted(n, RECEIVED, {}))
+            self.not_executed.append(_not_executed(n, ActionRefused(409, "This answer was already received.")))
         else:
             self.moments[n] = self.sandbox.cluster.journal.since(next_seq)[0].at_ms
         if reached != Position(*row[CAME]):
@@ -157,6 +154,8 @@ class ProofRun(Rerun):
     def _limit(self, until_s: float) -> Stop | None:
         if self._environment is None or self.sandbox is None:
             return None
+        if self._bounds.is_over():
+            return "over"
         if self._environment.sim.time() * 1000 > self._bounds.awake_ms:
             return "clock"
         if self._most_events is not None and self.sandbox.cluster.journal.next_seq > self._most_events:
@@ -168,17 +167,29 @@ class ProofRun(Rerun):
 
 def _refusal_of(n: int, came: Came) -> NotExecuted | None:
     """Return why the entry is no action of its actor, or None if it is one."""
-    if not isinstance(came.fields, dict):
-        return NotExecuted(n, INCOMPLETE, {})
-    if came.name is None:
-        is_limit = {name: type(value) for name, value in came.fields.items()} == LIMIT_TYPES
-        return None if is_limit else NotExecuted(n, INCOMPLETE, {})
-    role = came.by.split(" ", 1)[0]
     try:
-        action = parse_action({**came.fields, "action": came.name})
+        _check(came)
     except ActionRefused as error:
-        return NotExecuted(n, error.message, error.values)
-    return None if role in ROLES and allows(role, action) else NotExecuted(n, NO_RIGHT, {"role": role[:20]})
+        return _not_executed(n, error)
+    return None
+
+
+def _check(came: Came) -> None:
+    """Raise ActionRefused if the entry is no action (422), or one to which its actor has no right (403)."""
+    if not isinstance(came.fields, dict):
+        raise ActionRefused(422, "The entry is not complete.")
+    if came.name is None:
+        if {name: type(value) for name, value in came.fields.items()} != LIMIT_TYPES:
+            raise ActionRefused(422, "The entry is not complete.")
+        return
+    action = parse_action({**came.fields, "action": came.name})
+    role = came.by.split(" ", 1)[0]
+    if role not in ROLES or not allows(role, action):
+        raise ActionRefused(403, "The role {role} has no right to this action.", role=role[:20])
+
+
+def _not_executed(n: int, error: ActionRefused) -> NotExecuted:
+    return NotExecuted(n, error.message, error.values)
 
 
 def _earlier(directory: Path, newest: LabRow | None) -> list[LabRow]:

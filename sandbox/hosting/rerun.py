@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from sandbox.cluster.environment import MakeDisk, Workers
 from sandbox.cluster.journal_files import DIRECTORY
@@ -108,7 +108,7 @@ class Rerun:
         self.refused: list[tuple[int, ActionRefused]] = []  # actions that could not be carried out in a changed run
         self.virtual_s = 0.0
 
-    def __enter__(self) -> "Rerun":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

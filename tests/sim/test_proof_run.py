@@ -7,15 +7,19 @@ import pytest
 
 from sandbox.cluster.config import HostConfig
 from sandbox.control.branch_orders import Came, RunOrder
+from sandbox.control.limits import HostLimits
 from sandbox.hosting.proof_run import Bounds, Executed, execute
-from sandbox.hosting.recipes import written
+from sandbox.hosting.recipes import recipe_of, written
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.lab import Lab
 from sandbox.simulation.lab_player import LabPlayer
 from sandbox.simulation.replay import replay
 from tests.sim.browser_run import BrowserRun
+from tests.sim.test_recipes import lived
+from tests.wide import seeds
 
 BEGIN_MS = 1_796_000_000_123
+LIMITS = HostLimits()
 BOUNDS = Bounds(awake_ms=3_600_000, seconds=60, free_bytes=0)
 LAB = LABS["members-and-queues"]
 
@@ -27,8 +31,7 @@ def begun(lab: Lab, seed: str = "4") -> RunOrder:
 
 def whole(order: RunOrder, browser: BrowserRun) -> RunOrder:
     came = tuple(
-        Came(entry["turn"], entry["ms"], entry["name"], entry["fields"], by=entry["by"])
-        for entry in browser.entries()
+        Came(entry["turn"], entry["ms"], entry["name"], entry["fields"], by=entry["by"]) for entry in browser.entries()
     )
     return replace(order, came=came, until_ms=browser.now_ms)
 
@@ -38,7 +41,9 @@ def executed(home: Path, order: RunOrder, bounds: Bounds = BOUNDS) -> Executed:
     return execute(order, home / "again" / "lite-calm-otter-abcdef", home=home, config=HostConfig(), bounds=bounds)
 
 
-@pytest.mark.parametrize("slug", ["members-and-queues", "failed-send", "flush-and-replicate", "master-dies", "retention"])
+@pytest.mark.parametrize(
+    "slug", ["members-and-queues", "failed-send", "flush-and-replicate", "master-dies", "retention"]
+)
 def test_the_executed_lab_is_that_of_the_browser(tmp_path: Path, slug: str) -> None:
     lab = LABS[slug]
     order = begun(lab)
@@ -58,3 +63,15 @@ def test_the_executed_lab_is_that_of_the_browser(tmp_path: Path, slug: str) -> N
     replayed = replay(directory)
     assert replayed.first_difference is None
     assert replayed.events >= done.events
+
+
+@pytest.mark.parametrize("seed", seeds(3, 20))
+def test_no_entry_of_a_starved_machine_is_said_to_be_elsewhere(tmp_path: Path, seed: int) -> None:
+    stage = lived(tmp_path, ("orders", "payments", "cluster")[seed % 3], seed, actions=10, starved=True)
+    rows = stage.rows()
+    stage.close()
+    order = recipe_of(stage.directory, rows[-1]["seq"], LIMITS)
+    assert order.came
+    done = executed(tmp_path, order)
+    assert (done.refused, done.moved) == ((), ())
+    assert list(done.moments.values()) == list(order.moments)

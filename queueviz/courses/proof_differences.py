@@ -1,0 +1,182 @@
+"""Differences between what a browser reported and the execution of its list on the server."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Literal, TypedDict
+
+from queueviz.courses.grades import Receipt
+from queueviz.courses.lite_models import LiteEntry, LiteRun
+from queueviz.courses.lite_runs import Entry, receipt_of
+from sandbox.hosting.proof_run import Executed, Stop
+from sandbox.queries.rows.labs import LabRow, StepRow
+
+TOLERANCE_MS = 5_000  # of an entry's arrival, before it counts as too early
+
+Code = Literal[
+    "chain",
+    "chain_end",
+    "engine",
+    "teacher",
+    "odd",
+    "clock",
+    "clock_at",
+    "clock_end",
+    "position",
+    "refused",
+    "digest",
+    "row",
+    "row_step",
+    "events",
+    "seconds",
+    "disk",
+    "stuck",
+    "refused_run",
+    "interrupted",
+    "gone",
+]
+FAILURES: frozenset[Code] = frozenset({"events", "seconds", "disk", "stuck", "refused_run", "interrupted", "gone"})
+"""Codes of a run that could not be executed: the grade stays."""
+
+UNTRUSTED: frozenset[Code] = frozenset({"chain", "chain_end"})
+"""Codes of a list that is not the one that was received: its execution says nothing, and the grade stays."""
+
+
+class Difference(TypedDict):
+    """A row of `LiteRun.differences`.  `n`: number of the entry, answer or step; `values`: for the sentence."""
+
+    code: Code
+    n: int | None
+    values: dict[str, object]
+
+
+def difference(code: Code, n: int | None = None, **values: object) -> Difference:
+    return {"code": code, "n": n, "values": values}
+
+
+def refusal(code: Code, n: int | None, message: str, values: Mapping[str, object]) -> Difference:
+    """Return the difference of a refused action or run; `message` and `values` as of ActionRefused."""
+    plain = {name: value if isinstance(value, str | int | float) else str(value) for name, value in values.items()}
+    return difference(code, n, message=message, values=plain)
+
+
+def differences_of(
+    run: LiteRun,
+    entries: Sequence[LiteEntry],
+    executed: Executed,
+    *,
+    engines: Collection[str],
+    kept: Mapping[str, list[Receipt]],
+) -> list[Difference]:
+    """Return the first difference of each code.  `kept`: receipts that were noted while the student worked."""
+    rows = {row["attempt"]: row for row in executed.rows if row["lab"] == run.submission.lab}
+    every = [
+        *_of_chain(run, entries),
+        *([] if run.engine in engines else [difference("engine", engine=run.engine[:12])]),
+        *_of_odd(run),
+        *_of_clock(run, entries, executed),
+        *_of_execution(executed),
+        *_of_receipts(_claimed_receipts(run, kept), rows),
+        *_of_row(run.row, rows),
+        *_of_stop(executed.stopped),
+    ]
+    first: dict[Code, Difference] = {}
+    for row in every:
+        first.setdefault(row["code"], row)
+    return list(first.values())
+
+
+def _of_chain(run: LiteRun, entries: Sequence[LiteEntry]) -> Iterator[Difference]:
+    """Yield the first entry whose receipt does not follow from the entries before it."""
+    receipt = ""
+    for number, entry in enumerate(entries, start=1):
+        receipt = receipt_of(receipt, _sent(entry))
+        if entry.n != number or entry.receipt != receipt:
+            yield difference("chain", number)
+            return
+    if (run.length, run.receipt) != (len(entries), receipt):
+        yield difference("chain_end", len(entries), length=run.length)
+
+
+def _sent(entry: LiteEntry) -> Entry:
+    return Entry(entry.n, entry.turn, entry.ms, entry.at_ms, entry.name, entry.fields, entry.by)
+
+
+def _of_odd(run: LiteRun) -> Iterator[Difference]:
+    for kind, count in sorted(run.odd.items()):
+        if kind == "teacher":
+            yield difference("teacher", None, count=count)
+        else:
+            yield difference("odd", None, kind=kind, count=count)
+
+
+def _of_clock(run: LiteRun, entries: Iterable[LiteEntry], executed: Executed) -> Iterator[Difference]:
+    for entry in entries:
+        most_ms = awake_ms(run.began_at, entry.arrived_at)
+        if entry.ms > most_ms:
+            yield difference("clock", entry.n, ms=entry.ms, most_ms=most_ms)
+        moment_ms = executed.moments.get(entry.n)
+        if moment_ms is not None and moment_ms != entry.at_ms:
+            yield difference("clock_at", entry.n, at_ms=entry.at_ms, executed_ms=moment_ms)
+
+
+def awake_ms(began_at: datetime, now: datetime) -> int:
+    """Return the most ms that a run can have been awake."""
+    return round((now - began_at).total_seconds() * 1000) + TOLERANCE_MS
+
+
+def _of_execution(executed: Executed) -> Iterator[Difference]:
+    for entry in executed.refused:
+        yield refusal("refused", entry.n, entry.message, entry.values)
+    for moved in executed.moved:
+        yield difference("position", moved.n, turn=moved.reached.turn, ms=moved.reached.ms)
+
+
+def _of_stop(stopped: Stop | None) -> Iterator[Difference]:
+    if stopped == "clock":
+        yield difference("clock_end")
+    elif stopped is not None and stopped != "over":
+        yield difference(stopped)
+
+
+def _claimed_receipts(run: LiteRun, kept: Mapping[str, list[Receipt]]) -> dict[int, list[tuple[int, str]]]:
+    """Return event and digest of each answer by attempt, as received, then as the browser's row has them."""
+    claimed = {int(attempt): [(row["seq"], row["digest"]) for row in rows] for attempt, rows in kept.items()}
+    if run.row is not None and run.row["lab"] == run.submission.lab:
+        of_row = [(int(row["seq"]), row["digest"]) for row in run.row["receipts"]]
+        claimed[run.row["attempt"]] = sorted({*claimed.get(run.row["attempt"], []), *of_row})
+    return claimed
+
+
+def _of_receipts(claimed: Mapping[int, list[tuple[int, str]]], rows: Mapping[int, LabRow]) -> Iterator[Difference]:
+    for attempt, receipts in sorted(claimed.items()):
+        recorded = {(int(row["seq"]), row["digest"]) for row in rows[attempt]["receipts"]} if attempt in rows else set()
+        seqs = sorted({seq for seq, _ in receipts})
+        for seq, digest in receipts:
+            if (seq, digest) not in recorded:
+                yield difference("digest", seqs.index(seq) + 1, seq=seq, attempt=attempt)
+                return
+
+
+def _of_row(claimed: LabRow | None, rows: Mapping[int, LabRow]) -> Iterator[Difference]:
+    """Compare the browser's row.  It may be older than the end of the list, so it may have fewer steps."""
+    if claimed is None:
+        return
+    executed = rows.get(claimed["attempt"])
+    steps: list[StepRow] = [] if executed is None else executed["steps"]
+    for number, step in enumerate(claimed["steps"], start=1):
+        if step["met"] is not None and (len(steps) < number or _result(step) != _result(steps[number - 1])):
+            yield difference("row_step", number)
+            break
+    score, met = (0, 0) if executed is None else (executed["score"], _met(executed))
+    is_less = _met(claimed) < met and claimed["score"] <= score and not claimed["finished"]
+    if (claimed["score"], _met(claimed)) != (score, met) and not is_less:
+        yield difference("row", None, score=claimed["score"], met=_met(claimed), executed_score=score, executed_met=met)
+
+
+def _result(step: StepRow) -> tuple[object, ...]:
+    met = step["met"]
+    return () if met is None else (met["seq"], met["at_ms"], met["given"], met["truth"], met["accurate"], step["hints"])
+
+
+def _met(row: LabRow) -> int:
+    return sum(step["met"] is not None for step in row["steps"])

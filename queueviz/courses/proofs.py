@@ -1,0 +1,159 @@
+"""Proof of grades of labs in students' browsers: the queue of executions, and one execution.
+
+The list of outside events is executed on the server; the executed lab decides the grade.  If the list is not the one
+that was received, or cannot be executed, the grade stays.
+"""
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+
+from django.utils import timezone
+
+from queueviz.courses import proof_files, submissions
+from queueviz.courses.grade_models import Grade
+from queueviz.courses.lite_models import LiteRun
+from queueviz.courses.lite_runs import CONFIG, order_of
+from queueviz.courses.models import Course
+from queueviz.courses.proof_differences import (
+    FAILURES,
+    UNTRUSTED,
+    Difference,
+    awake_ms,
+    difference,
+    differences_of,
+    refusal,
+)
+from queueviz.models import Sandbox
+from sandbox.control.branch_orders import RunOrder
+from sandbox.control.limits import MIB
+from sandbox.hosting.proof_run import Bounds, execute
+from sandbox.kernel.errors import ActionRefused, SandboxError
+
+log = logging.getLogger(__name__)
+
+WHOLE_CLASS, FINISHED, CONTESTED = 0, 1, 2  # priorities
+MOST_SECONDS = 600.0  # of one execution
+FREE_BYTES = 512 * MIB  # of the data home, before one
+State = LiteRun.Proof
+
+
+def ask(run: LiteRun, priority: int) -> None:
+    """Request the execution of a run.  A request that waits already gets the higher of both priorities."""
+    waits = LiteRun.objects.filter(pk=run.pk, proof=State.WAITS)
+    if waits.exists():
+        waits.filter(priority__lt=priority).update(priority=priority)
+    else:
+        LiteRun.objects.filter(pk=run.pk).update(
+            proof=State.WAITS, priority=priority, asked_at=timezone.now(), differences=[]
+        )
+
+
+def ask_class(course: Course) -> int:
+    """Request the execution of all runs of a course that are not proven; return their number."""
+    left = [run for run in runs_of(course) if not is_proven(run) and run.proof not in (State.WAITS, State.RUNS)]
+    for run in left:
+        ask(run, WHOLE_CLASS)
+    return len(left)
+
+
+def runs_of(course: Course) -> list[LiteRun]:
+    """Return the runs of enrolled students, by student and lab."""
+    mine = LiteRun.objects.filter(submission__enrolment__course=course, submission__enrolment__removed_at__isnull=True)
+    return list(mine.select_related("submission__enrolment").order_by("submission__enrolment_id", "submission_id"))
+
+
+def is_proven(run: LiteRun) -> bool:
+    """Return True if the whole list was executed, without a difference."""
+    return run.proof == State.EQUAL and run.proven_length == run.length
+
+
+def progress_of(course: Course) -> Mapping[str, int]:
+    """Return the number of runs in each state."""
+    return Counter(run.proof for run in runs_of(course))
+
+
+def has_work() -> bool:
+    return LiteRun.objects.filter(proof__in=(State.WAITS, State.RUNS)).exists()
+
+
+def take_up() -> None:
+    """Let runs wait again whose execution was interrupted, because the only worker has just begun.
+
+    The second interruption of the same run is a failure: it may be what ends the worker.
+    """
+    for run in LiteRun.objects.filter(proof=State.RUNS):
+        again = any(row["code"] == "interrupted" for row in run.differences)
+        LiteRun.objects.filter(pk=run.pk, proof=State.RUNS).update(
+            proof=State.FAILED if again else State.WAITS, differences=[difference("interrupted")]
+        )
+
+
+def next_run() -> LiteRun | None:
+    """Claim the waiting run of the highest priority; the oldest of equal ones."""
+    while (
+        run := LiteRun.objects.filter(proof=State.WAITS).order_by("-priority", "asked_at", "pk").first()
+    ) is not None:
+        if LiteRun.objects.filter(pk=run.pk, proof=State.WAITS).update(proof=State.RUNS):
+            run.proof = State.RUNS
+            return run
+    return None
+
+
+def prove(run: LiteRun, *, engines: Collection[str], is_over: Callable[[], bool] = lambda: False) -> None:
+    """Execute a claimed run and store the result; if `is_over` returns True, it is left for the next worker."""
+    run = LiteRun.objects.select_related("submission__sandbox").get(pk=run.pk)
+    entries = list(run.entries.all())  # after the run: they have at least what its row has
+    submission, sandbox = run.submission, run.submission.sandbox
+    began_s = time.process_time()
+    if sandbox is None:
+        _keep(run, 0, 0, [difference("gone")])
+        return
+    draft = proof_files.new_draft(sandbox.slug)
+    bounds = Bounds(awake_ms(run.began_at, timezone.now()), MOST_SECONDS, FREE_BYTES, is_over)
+    try:
+        executed = execute(
+            _order(run, order_of(run, entries)), draft, home=proof_files.home(), config=CONFIG, bounds=bounds
+        )
+    except Exception as error:
+        proof_files.remove(draft)
+        if not isinstance(error, SandboxError | OSError):
+            log.exception("the run of submission %d was not executed", submission.pk)
+        message, values = (error.message, error.values) if isinstance(error, ActionRefused) else (str(error), {})
+        _keep(run, 0, began_s, [refusal("refused_run", None, message, values)])
+        return
+    if executed.stopped == "over":
+        proof_files.remove(draft)
+        return
+    grade = Grade.objects.filter(submission=submission).first()
+    differences = differences_of(run, entries, executed, engines=engines, kept={} if grade is None else grade.receipts)
+    is_deleted = not Sandbox.objects.filter(pk=sandbox.pk).exists()
+    if is_deleted or not _keep(run, len(entries), began_s, differences):
+        proof_files.remove(draft)  # it was requested again, or deleted
+        return
+    proof_files.put_in_place(draft)
+    if not any(row["code"] in FAILURES | UNTRUSTED for row in differences):
+        submissions.note_executed(submission, [row for row in executed.rows if row["lab"] == submission.lab])
+
+
+def _order(run: LiteRun, order: RunOrder) -> RunOrder:
+    """Return the order, up to the newest result that the browser reports."""
+    steps = [] if run.row is None else run.row["steps"]
+    met_ms = max((step["met"]["at_ms"] for step in steps if step["met"] is not None), default=0)
+    return replace(order, until_ms=max(order.until_ms, met_ms))
+
+
+def _keep(run: LiteRun, length: int, began_s: float, differences: list[Difference]) -> bool:
+    """Store the result; return False if the run was requested again meanwhile, or is deleted."""
+    is_failed = any(row["code"] in FAILURES for row in differences)
+    state = State.FAILED if is_failed else State.DIFFERS if differences else State.EQUAL
+    changed = LiteRun.objects.filter(pk=run.pk, proof=State.RUNS).update(
+        proof=state,
+        proven_at=timezone.now(),
+        proven_length=length,
+        proof_ms=round((time.process_time() - began_s) * 1000) if began_s else 0,
+        differences=differences,
+    )
+    return bool(changed)
