@@ -5,10 +5,11 @@ from datetime import datetime
 from typing import Literal, TypedDict
 
 from queueviz.courses.grades import Receipt
+from queueviz.courses.lite_claims import NOT_MET, Claim, Unreadable, read, result_of
 from queueviz.courses.lite_models import LiteEntry, LiteRun
 from queueviz.courses.lite_runs import Entry, receipt_of
 from sandbox.hosting.proof_run import Executed, Stop
-from sandbox.queries.rows.labs import LabRow, StepRow
+from sandbox.queries.rows.labs import LabRow
 
 TOLERANCE_MS = 5_000  # of an entry's arrival, before it counts as too early
 
@@ -26,6 +27,7 @@ Code = Literal[
     "digest",
     "row",
     "row_step",
+    "row_form",
     "events",
     "seconds",
     "disk",
@@ -35,10 +37,10 @@ Code = Literal[
     "gone",
 ]
 FAILURES: frozenset[Code] = frozenset({"events", "seconds", "disk", "stuck", "refused_run", "interrupted", "gone"})
-"""Codes of a run that could not be executed: the grade stays."""
+"""Codes of a run that could not be executed, or not to its end."""
 
-UNTRUSTED: frozenset[Code] = frozenset({"chain", "chain_end"})
-"""Codes of a list that is not the one that was received: its execution says nothing, and the grade stays."""
+UNTRUSTED: frozenset[Code] = frozenset({"chain", "chain_end", "disk"})
+"""Codes after which the grade stays: the list is not the one that was received, or the server is to blame."""
 
 
 class Difference(TypedDict):
@@ -73,10 +75,8 @@ def differences_of(
         *_of_chain(run, entries),
         *([] if run.engine in engines else [difference("engine", engine=run.engine[:12])]),
         *_of_odd(run),
-        *_of_clock(run, entries, executed),
-        *_of_execution(executed),
-        *_of_receipts(_claimed_receipts(run, kept), rows),
-        *_of_row(run.row, rows),
+        *sorted([*_of_execution(executed), *_of_clock(run, entries, executed)], key=lambda row: row["n"] or 0),
+        *_of_claim(run, kept, rows),
         *_of_stop(executed.stopped),
     ]
     first: dict[Code, Difference] = {}
@@ -138,13 +138,19 @@ def _of_stop(stopped: Stop | None) -> Iterator[Difference]:
         yield difference(stopped)
 
 
-def _claimed_receipts(run: LiteRun, kept: Mapping[str, list[Receipt]]) -> dict[int, list[tuple[int, str]]]:
-    """Return event and digest of each answer by attempt, as received, then as the browser's row has them."""
-    claimed = {int(attempt): [(row["seq"], row["digest"]) for row in rows] for attempt, rows in kept.items()}
-    if run.row is not None and run.row["lab"] == run.submission.lab:
-        of_row = [(int(row["seq"]), row["digest"]) for row in run.row["receipts"]]
-        claimed[run.row["attempt"]] = sorted({*claimed.get(run.row["attempt"], []), *of_row})
-    return claimed
+def _of_claim(run: LiteRun, kept: Mapping[str, list[Receipt]], rows: Mapping[int, LabRow]) -> Iterator[Difference]:
+    """Compare the receipts, as they were noted and as the browser reports them, and then the reported result."""
+    claim: Claim | None = None
+    try:
+        claim = read(run.row, run.submission.lab)
+    except Unreadable:
+        yield difference("row_form")
+    claimed = {int(attempt): [(row["seq"], row["digest"]) for row in noted] for attempt, noted in kept.items()}
+    if claim is not None:
+        claimed[claim.attempt] = sorted({*claimed.get(claim.attempt, []), *claim.receipts})
+    yield from _of_receipts(claimed, rows)
+    if claim is not None:
+        yield from _of_result(claim, rows.get(claim.attempt))
 
 
 def _of_receipts(claimed: Mapping[int, list[tuple[int, str]]], rows: Mapping[int, LabRow]) -> Iterator[Difference]:
@@ -157,26 +163,14 @@ def _of_receipts(claimed: Mapping[int, list[tuple[int, str]]], rows: Mapping[int
                 return
 
 
-def _of_row(claimed: LabRow | None, rows: Mapping[int, LabRow]) -> Iterator[Difference]:
-    """Compare the browser's row.  It may be older than the end of the list, so it may have fewer steps."""
-    if claimed is None:
-        return
-    executed = rows.get(claimed["attempt"])
-    steps: list[StepRow] = [] if executed is None else executed["steps"]
-    for number, step in enumerate(claimed["steps"], start=1):
-        if step["met"] is not None and (len(steps) < number or _result(step) != _result(steps[number - 1])):
+def _of_result(claim: Claim, executed: LabRow | None) -> Iterator[Difference]:
+    """Compare the results.  The claim may be older than the end of the list, so it may have fewer steps."""
+    results = [] if executed is None else [result_of(step) for step in executed["steps"]]
+    for number, result in enumerate(claim.results, start=1):
+        if result != NOT_MET and (len(results) < number or result != results[number - 1]):
             yield difference("row_step", number)
             break
-    score, met = (0, 0) if executed is None else (executed["score"], _met(executed))
-    is_less = _met(claimed) < met and claimed["score"] <= score and not claimed["finished"]
-    if (claimed["score"], _met(claimed)) != (score, met) and not is_less:
-        yield difference("row", None, score=claimed["score"], met=_met(claimed), executed_score=score, executed_met=met)
-
-
-def _result(step: StepRow) -> tuple[object, ...]:
-    met = step["met"]
-    return () if met is None else (met["seq"], met["at_ms"], met["given"], met["truth"], met["accurate"], step["hints"])
-
-
-def _met(row: LabRow) -> int:
-    return sum(step["met"] is not None for step in row["steps"])
+    score, met = (0 if executed is None else executed["score"]), sum(result != NOT_MET for result in results)
+    is_older = claim.met < met and claim.score <= score and not claim.finished
+    if (claim.score, claim.met) != (score, met) and not is_older:
+        yield difference("row", None, score=claim.score, met=claim.met, executed_score=score, executed_met=met)

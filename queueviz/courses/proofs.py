@@ -1,7 +1,7 @@
 """Proof of grades of labs in students' browsers: the queue of executions, and one execution.
 
-The list of outside events is executed on the server; the executed lab decides the grade.  If the list is not the one
-that was received, or cannot be executed, the grade stays.
+The list of outside events is executed on the server; the executed lab decides the grade, up to a limit if the
+execution ended there.  If the list is not the one that was received, or cannot be executed, the grade stays.
 """
 
 import logging
@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from queueviz.courses import proof_files, submissions
 from queueviz.courses.grade_models import Grade
+from queueviz.courses.lite_claims import claim_of
 from queueviz.courses.lite_models import LiteRun
 from queueviz.courses.lite_runs import CONFIG, order_of
 from queueviz.courses.models import Course
@@ -35,7 +36,8 @@ from sandbox.kernel.errors import ActionRefused, SandboxError
 log = logging.getLogger(__name__)
 
 WHOLE_CLASS, FINISHED, CONTESTED = 0, 1, 2  # priorities
-MOST_SECONDS = 600.0  # of one execution
+MOST_CPU_S = 600.0  # of one execution
+IDLE_MS = 3_600_000  # executed after the last entry
 FREE_BYTES = 512 * MIB  # of the data home, before one
 State = LiteRun.Proof
 
@@ -112,7 +114,8 @@ def prove(run: LiteRun, *, engines: Collection[str], is_over: Callable[[], bool]
         _keep(run, 0, 0, [difference("gone")])
         return
     draft = proof_files.new_draft(sandbox.slug)
-    bounds = Bounds(awake_ms(run.began_at, timezone.now()), MOST_SECONDS, FREE_BYTES, is_over)
+    idle_ms = max((entry.ms for entry in entries), default=0) + IDLE_MS
+    bounds = Bounds(awake_ms(run.began_at, timezone.now()), idle_ms, MOST_CPU_S, FREE_BYTES, is_over)
     try:
         executed = execute(
             _order(run, order_of(run, entries)), draft, home=proof_files.home(), config=CONFIG, bounds=bounds
@@ -134,15 +137,14 @@ def prove(run: LiteRun, *, engines: Collection[str], is_over: Callable[[], bool]
         proof_files.remove(draft)  # it was requested again, or deleted
         return
     proof_files.put_in_place(draft)
-    if not any(row["code"] in FAILURES | UNTRUSTED for row in differences):
+    if not any(row["code"] in UNTRUSTED for row in differences):
         submissions.note_executed(submission, [row for row in executed.rows if row["lab"] == submission.lab])
 
 
 def _order(run: LiteRun, order: RunOrder) -> RunOrder:
     """Return the order, up to the newest result that the browser reports."""
-    steps = [] if run.row is None else run.row["steps"]
-    met_ms = max((step["met"]["at_ms"] for step in steps if step["met"] is not None), default=0)
-    return replace(order, until_ms=max(order.until_ms, met_ms))
+    claim = claim_of(run)
+    return order if claim is None else replace(order, until_ms=max([order.until_ms, *claim.met_ms]))
 
 
 def _keep(run: LiteRun, length: int, began_s: float, differences: list[Difference]) -> bool:

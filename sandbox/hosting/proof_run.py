@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, cast
 
 from sandbox.cluster.config import HostConfig
 from sandbox.cluster.journal_files import DIRECTORY
+from sandbox.cluster.origin import conditions_of
 from sandbox.control.actions import parse_action
 from sandbox.control.branch_orders import Came, RunOrder
 from sandbox.control.questions import LabState
@@ -35,6 +36,7 @@ SLEEP_REASON = "executed"
 LIMIT_TYPES: dict[str, type] = {"limit": str, "value": int, "allowed": int, "who": str}
 
 Stop = Literal["events", "seconds", "disk", "clock", "stuck", "over"]
+UNCLEAN: frozenset[Stop | None] = frozenset({"disk", "stuck", "over"})  # then it cannot fall asleep
 
 
 class NotExecuted(NamedTuple):
@@ -70,12 +72,14 @@ class Executed(NamedTuple):
 class Bounds(NamedTuple):
     """Limits of one execution.
 
-    `awake_ms`: the most time of its loop, which the browser had.  `seconds`: of the machine's clock.  `free_bytes`:
-    the least free space of the data home.  `is_over`: returns True when the process has to end.
+    `awake_ms`: the most time of its loop, which the browser had.  `idle_ms`: where it ends without a difference, long
+    after the last entry.  `cpu_s`: of this process.  `free_bytes`: the least free space of the data home.  `is_over`:
+    returns True when the process has to end.
     """
 
     awake_ms: int
-    seconds: float
+    idle_ms: int
+    cpu_s: float
     free_bytes: int
     is_over: Callable[[], bool] = lambda: False
 
@@ -87,6 +91,10 @@ def execute(order: RunOrder, directory: Path, *, home: Path, config: HostConfig,
     """
     if shutil.disk_usage(home).free < bounds.free_bytes:
         raise ActionRefused(503, "The disk of the server is full.", "Free some space on the server, then try again.")
+    if order.conditions != conditions_of(config, config.node_host):
+        raise ActionRefused(
+            409, "The limits of this server have changed since the run began.", "Start the lab again in a new sandbox."
+        )
     entries = [(n, came) for n, came in enumerate(order.came, start=1) if _refusal_of(n, came) is None]
     refused = [refusal for n, came in enumerate(order.came, start=1) if (refusal := _refusal_of(n, came)) is not None]
     run = run_of(replace(order, came=tuple(came for _, came in entries)), config)
@@ -97,7 +105,9 @@ def execute(order: RunOrder, directory: Path, *, home: Path, config: HostConfig,
         with proof.entered():
             newest = cast(LabRow | None, proof.sandbox.ask(LabState())["lab"])
         events, begun = proof.sandbox.cluster.journal.next_seq, proof.sandbox.record.lab.get("attempts", {})
-        if proof.stopped is None:
+        if proof.stopped in UNCLEAN:
+            proof.sandbox.cluster.journal_files.show()
+        else:
             proof.fall_asleep()
     (directory / MARK).unlink()
     rows: Iterable[LabRow] = [] if newest is None else [newest]
@@ -122,11 +132,11 @@ class ProofRun(Rerun):
 
     def execute(self) -> None:
         """Run to the end of the order, or to a limit."""
-        until_s = time.monotonic() + self._bounds.seconds
+        until_s = time.process_time() + self._bounds.cpu_s
         for turn, _ in enumerate(self.turns()):
             if turn % CHECK_TURNS == 0:
                 self.stopped = self._limit(until_s)
-            if self.stopped is not None:
+            if self.stopped is not None or self._is_idle():
                 return
         self.stopped = self._limit(until_s) if self.difference is None else "stuck"
 
@@ -151,6 +161,9 @@ class ProofRun(Rerun):
         for _ in self._to_its_end(environment, lambda: Sandbox.close(sandbox, SLEEP_REASON, came=came)):
             pass
 
+    def _is_idle(self) -> bool:
+        return self._environment is not None and self._environment.sim.time() * 1000 > self._bounds.idle_ms
+
     def _limit(self, until_s: float) -> Stop | None:
         if self._environment is None or self.sandbox is None:
             return None
@@ -160,7 +173,7 @@ class ProofRun(Rerun):
             return "clock"
         if self._most_events is not None and self.sandbox.cluster.journal.next_seq > self._most_events:
             return "events"
-        if time.monotonic() > until_s:
+        if time.process_time() > until_s:
             return "seconds"
         return "disk" if shutil.disk_usage(self._home).free < self._bounds.free_bytes // 2 else None
 

@@ -85,6 +85,10 @@ class BrowserRun:
     def now_ms(self) -> int:
         return self.cluster.clock.now_ms()
 
+    @property
+    def awake_s(self) -> float:
+        return self._sandbox._paced.sim.time()
+
     def entries(self) -> list[dict[str, Any]]:
         """The outside events so far, with the fields of `lite_runs.Entry` but for the number."""
         self.cluster.journal_files.show()

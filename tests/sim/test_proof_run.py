@@ -20,7 +20,7 @@ from tests.wide import seeds
 
 BEGIN_MS = 1_796_000_000_123
 LIMITS = HostLimits()
-BOUNDS = Bounds(awake_ms=3_600_000, seconds=60, free_bytes=0)
+BOUNDS = Bounds(awake_ms=3_600_000, idle_ms=3_600_000, cpu_s=60, free_bytes=0)
 LAB = LABS["members-and-queues"]
 
 

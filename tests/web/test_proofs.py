@@ -235,6 +235,27 @@ def test_a_row_that_is_older_than_the_list_is_no_difference(course: Course) -> N
     assert (run.proof, named(run)) == ("equal", {})
 
 
+@pytest.mark.parametrize(
+    "row", [{}, [], "row", {"lab": "other"}, {"lab": LAB, "steps": 7}, {"lab": LAB, "steps": [{}]}]
+)
+def test_a_report_that_is_no_lab_is_a_difference_and_no_failure(course: Course, row: Any) -> None:
+    run = student(course, reported(LAB))
+    LiteRun.objects.filter(pk=run.pk).update(row=row)
+    run = proven(run)
+    assert (run.proof, named(run)) == ("differs", {"row_form": None})
+    assert Grade.objects.get().score == 100
+
+
+def test_a_reported_time_far_ahead_does_not_keep_the_server_busy(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proofs, "IDLE_MS", 10_000)
+    run = student(course, reported(LAB))
+    LiteRun.objects.filter(pk=run.pk).update(at_ms=run.at_ms + 10**12)
+    run = proven(run)
+    assert (run.proof, named(run)) == ("equal", {})
+
+
 def test_an_unknown_engine_is_named(course: Course) -> None:
     assert named(proven(student(course, reported(LAB)), engines=("another",))) == {"engine": None}
 
@@ -280,7 +301,7 @@ def test_a_full_disk_and_a_long_execution_are_failures_with_a_sentence(
     monkeypatch.setattr(proofs, "FREE_BYTES", 2**60)
     assert named(proven(run)) == {"refused_run": None}
     monkeypatch.undo()
-    monkeypatch.setattr(proofs, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(proofs, "MOST_CPU_S", 0.0)
     run = proven(run)
     assert (run.proof, "seconds" in named(run)) == ("failed", True)
 
