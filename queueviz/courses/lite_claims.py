@@ -1,4 +1,4 @@
-"""What a browser reports of its lab (`LiteRun.row`), read as data that anyone may have written."""
+"""Reports of browsers on their labs (`LiteRun.row`), read as data that anyone may have written."""
 
 from typing import Any, NamedTuple
 

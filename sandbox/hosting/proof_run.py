@@ -36,7 +36,7 @@ SLEEP_REASON = "executed"
 LIMIT_TYPES: dict[str, type] = {"limit": str, "value": int, "allowed": int, "who": str}
 
 Stop = Literal["events", "seconds", "disk", "clock", "stuck", "over"]
-UNCLEAN: frozenset[Stop | None] = frozenset({"disk", "stuck", "over"})  # then it cannot fall asleep
+UNCLEAN: frozenset[Stop | None] = frozenset({"disk", "stuck", "over"})  # then it cannot be closed
 
 
 class NotExecuted(NamedTuple):
@@ -108,7 +108,7 @@ def execute(order: RunOrder, directory: Path, *, home: Path, config: HostConfig,
         if proof.stopped in UNCLEAN:
             proof.sandbox.cluster.journal_files.show()
         else:
-            proof.fall_asleep()
+            proof.close()
     (directory / MARK).unlink()
     rows: Iterable[LabRow] = [] if newest is None else [newest]
     if sum(begun.values()) > 1:
@@ -152,7 +152,7 @@ class ProofRun(Rerun):
         if reached != Position(*row[CAME]):
             self.moved.append(Moved(n, reached))
 
-    def fall_asleep(self) -> None:
+    def close(self) -> None:
         """Close the sandbox, so that its files are complete."""
         environment, sandbox = self._environment, self.sandbox
         assert environment is not None, "it was run"

@@ -1,5 +1,6 @@
 """A run in a browser, executed again from its list: the same receipts and the same lab, in an ordinary directory."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from sandbox.control.branch_orders import Came, RunOrder
 from sandbox.control.limits import HostLimits
 from sandbox.hosting.proof_run import Bounds, Executed, execute
 from sandbox.hosting.recipes import recipe_of, written
+from sandbox.journal.segments import lines
+from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.lab import Lab
 from sandbox.simulation.lab_player import LabPlayer
@@ -75,3 +78,53 @@ def test_no_entry_of_a_starved_machine_is_said_to_be_elsewhere(tmp_path: Path, s
     done = executed(tmp_path, order)
     assert (done.refused, done.moved) == ((), ())
     assert list(done.moments.values()) == list(order.moments)
+
+
+def test_a_run_that_a_reloaded_page_continued_is_the_same_run(tmp_path: Path) -> None:
+    order = begun(LAB)
+    first = BrowserRun(tmp_path / "first", order)
+    LabPlayer(first, LAB).predict("17")
+    first.run(3)
+    so_far = whole(order, first)
+    first.close()
+    again = BrowserRun(tmp_path / "second", so_far)
+    again.run(1)
+    again.act("StartConsumer", group=LAB.numbers("4", 1)["group"], copies=3)
+    again.run(25)
+    again.act("AnswerStep", lab=LAB.slug, step=1, part="say", value="2")
+    again.run(1)
+    row = again.row()
+    done = executed(tmp_path, whole(order, again))
+    again.close()
+    assert (done.refused, done.moved, len(row["receipts"])) == ((), (), 2)
+    assert done.rows == (row,)
+
+
+def test_it_ends_at_each_limit_with_complete_files(tmp_path: Path) -> None:
+    order = begun(LAB)
+    browser = BrowserRun(tmp_path / "browser", order)
+    LAB.solve(LabPlayer(browser, LAB))
+    order = whole(order, browser)
+    browser.close()
+    for stopped, bounds in (
+        ("clock", BOUNDS._replace(awake_ms=5_000)),
+        ("seconds", BOUNDS._replace(cpu_s=0.0)),
+        (None, BOUNDS._replace(idle_ms=5_000)),
+        ("over", BOUNDS._replace(is_over=lambda: True)),
+    ):
+        done = executed(tmp_path, order, bounds)
+        [directory] = (tmp_path / "again").iterdir()
+        assert done.stopped == stopped
+        assert (sum(1 for _ in lines(directory / "journal")) >= done.events) or stopped == "over"
+        shutil.rmtree(directory)
+
+
+def test_a_full_disk_and_other_limits_are_refused_before_anything_is_executed(tmp_path: Path) -> None:
+    order = begun(LAB)
+    for wrong, bounds, why in (
+        (order, BOUNDS._replace(free_bytes=2**60), "The disk of the server is full"),
+        (replace(order, conditions="other"), BOUNDS, "The limits of this server have changed"),
+    ):
+        with pytest.raises(ActionRefused, match=why):
+            executed(tmp_path, wrong, bounds)
+        assert not list((tmp_path / "again").iterdir())
