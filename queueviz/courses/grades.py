@@ -143,8 +143,8 @@ def note(submission: Submission, row: LabRow) -> None:
 
 def is_executed(submission: Submission) -> bool:
     """Return True if the grade is that of an execution on the server of the whole list of a student's browser."""
-    executed = (LiteRun.Proof.EQUAL, LiteRun.Proof.DIFFERS)
-    return LiteRun.objects.filter(submission=submission, proof__in=executed, proven_length=F("length")).exists()
+    whole = LiteRun.objects.filter(submission=submission, proven_at__isnull=False, proven_length=F("length"))
+    return whole.exists()
 
 
 def note_executed(submission: Submission, rows: Sequence[LabRow]) -> None:

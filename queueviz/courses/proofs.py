@@ -1,4 +1,4 @@
-"""Proof of grades of labs in students' browsers: the queue of executions, and one execution.
+"""Proof of grades of labs in students' browsers: one execution (`proof_requests`: the queue).
 
 The list of outside events is executed on the server; the executed lab decides the grade, up to a limit if the
 execution ended there.  If the list is not the one that was received, or cannot be executed, the grade stays.
@@ -6,8 +6,7 @@ execution ended there.  If the list is not the one that was received, or cannot 
 
 import logging
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from django.utils import timezone
@@ -17,7 +16,6 @@ from queueviz.courses.grade_models import Grade
 from queueviz.courses.lite_claims import claim_of
 from queueviz.courses.lite_models import LiteRun
 from queueviz.courses.lite_runs import CONFIG, order_of
-from queueviz.courses.models import Course
 from queueviz.courses.proof_differences import (
     FAILURES,
     UNTRUSTED,
@@ -27,6 +25,7 @@ from queueviz.courses.proof_differences import (
     differences_of,
     refusal,
 )
+from queueviz.courses.proof_requests import ask as ask
 from queueviz.models import Sandbox
 from sandbox.control.branch_orders import RunOrder
 from sandbox.control.limits import MIB
@@ -35,73 +34,10 @@ from sandbox.kernel.errors import ActionRefused, SandboxError
 
 log = logging.getLogger(__name__)
 
-WHOLE_CLASS, FINISHED, CONTESTED = 0, 1, 2  # priorities
 MOST_CPU_S = 600.0  # of one execution
 IDLE_MS = 3_600_000  # executed after the last entry
 FREE_BYTES = 512 * MIB  # of the data home, before one
 State = LiteRun.Proof
-
-
-def ask(run: LiteRun, priority: int) -> None:
-    """Request the execution of a run.  A request that waits already gets the higher of both priorities."""
-    waits = LiteRun.objects.filter(pk=run.pk, proof=State.WAITS)
-    if waits.exists():
-        waits.filter(priority__lt=priority).update(priority=priority)
-    else:
-        LiteRun.objects.filter(pk=run.pk).update(
-            proof=State.WAITS, priority=priority, asked_at=timezone.now(), differences=[]
-        )
-
-
-def ask_class(course: Course) -> int:
-    """Request the execution of all runs of a course that are not proven; return their number."""
-    left = [run for run in runs_of(course) if not is_proven(run) and run.proof not in (State.WAITS, State.RUNS)]
-    for run in left:
-        ask(run, WHOLE_CLASS)
-    return len(left)
-
-
-def runs_of(course: Course) -> list[LiteRun]:
-    """Return the runs of enrolled students, by student and lab."""
-    mine = LiteRun.objects.filter(submission__enrolment__course=course, submission__enrolment__removed_at__isnull=True)
-    return list(mine.select_related("submission__enrolment").order_by("submission__enrolment_id", "submission_id"))
-
-
-def is_proven(run: LiteRun) -> bool:
-    """Return True if the whole list was executed, without a difference."""
-    return run.proof == State.EQUAL and run.proven_length == run.length
-
-
-def progress_of(course: Course) -> Mapping[str, int]:
-    """Return the number of runs in each state."""
-    return Counter(run.proof for run in runs_of(course))
-
-
-def has_work() -> bool:
-    return LiteRun.objects.filter(proof__in=(State.WAITS, State.RUNS)).exists()
-
-
-def take_up() -> None:
-    """Let runs wait again whose execution was interrupted, because the only worker has just begun.
-
-    The second interruption of the same run is a failure: it may be what ends the worker.
-    """
-    for run in LiteRun.objects.filter(proof=State.RUNS):
-        again = any(row["code"] == "interrupted" for row in run.differences)
-        LiteRun.objects.filter(pk=run.pk, proof=State.RUNS).update(
-            proof=State.FAILED if again else State.WAITS, differences=[difference("interrupted")]
-        )
-
-
-def next_run() -> LiteRun | None:
-    """Claim the waiting run of the highest priority; the oldest of equal ones."""
-    while (
-        run := LiteRun.objects.filter(proof=State.WAITS).order_by("-priority", "asked_at", "pk").first()
-    ) is not None:
-        if LiteRun.objects.filter(pk=run.pk, proof=State.WAITS).update(proof=State.RUNS):
-            run.proof = State.RUNS
-            return run
-    return None
 
 
 def prove(run: LiteRun, *, engines: Collection[str], is_over: Callable[[], bool] = lambda: False) -> None:
@@ -133,7 +69,8 @@ def prove(run: LiteRun, *, engines: Collection[str], is_over: Callable[[], bool]
     grade = Grade.objects.filter(submission=submission).first()
     differences = differences_of(run, entries, executed, engines=engines, kept={} if grade is None else grade.receipts)
     is_deleted = not Sandbox.objects.filter(pk=sandbox.pk).exists()
-    if is_deleted or not _keep(run, len(entries), began_s, differences):
+    length = 0 if executed.stopped == "disk" else len(entries)
+    if is_deleted or not _keep(run, length, began_s, differences):
         proof_files.remove(draft)  # it was requested again, or deleted
         return
     proof_files.put_in_place(draft)

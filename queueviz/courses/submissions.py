@@ -9,8 +9,9 @@ from django.utils.translation import gettext
 from queueviz import engine
 from queueviz.access.database_limits import one_at_a_time
 from queueviz.access.visitor import Visitor
-from queueviz.courses import deadlines, grades
+from queueviz.courses import deadlines, grades, proof_requests
 from queueviz.courses.lab_seeds import seed_of
+from queueviz.courses.lite_models import LiteRun
 from queueviz.courses.models import Enrolment, Submission
 from queueviz.models import Grant, Sandbox
 from queueviz.sandboxes import creation, ownership, visitor_actions
@@ -93,6 +94,8 @@ def note(sandbox: Sandbox, row: LabRow) -> None:
         submission.steps_met, submission.score = best
         if row["finished"] and submission.finished_at is None:
             submission.finished_at = timezone.now()
+            if (run := LiteRun.objects.filter(submission=submission).first()) is not None:
+                proof_requests.ask(run, proof_requests.FINISHED)
         submission.save(update_fields=["steps_met", "score", "finished_at"])
 
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from queueviz.courses import proofs
+from queueviz.courses import proof_requests
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +30,6 @@ class ProofProcess:
             if code:
                 log.warning("the process that executes runs ended with code %d", code)
                 self._not_before_s = time.monotonic() + PAUSE_S
-        if time.monotonic() >= self._not_before_s and proofs.has_work():
+        if time.monotonic() >= self._not_before_s and proof_requests.has_work():
             command = [sys.executable, sys.argv[0], "proofworker", "--beside", str(os.getpid())]
             self._process = subprocess.Popen(command, start_new_session=True)

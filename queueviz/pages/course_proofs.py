@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from queueviz.access import visitor
 from queueviz.boards.page import Context
-from queueviz.courses import proofs
+from queueviz.courses import proof_requests
 from queueviz.courses.course_access import visit_course
 from queueviz.courses.lite_models import LiteRun
 from queueviz.courses.models import Course
@@ -46,14 +46,14 @@ class Executed(NamedTuple):
 
 def context_of(course: Course) -> Context:
     """Return the template values: all runs, the counts in words, and whether any of them is in progress."""
-    runs = [run for run in proofs.runs_of(course) if run.submission.lab in LABS]
-    counts = proofs.progress_of(course)
+    runs = [run for run in proof_requests.runs_of(course) if run.submission.lab in LABS]
+    counts = proof_requests.progress_of(course)
     return {
         "course": course,
         "executions": [_shown(run) for run in runs],
         "execution_counts": [str(text).format(n=counts[state]) for state, text in COUNTS.items() if counts[state]],
         "executions_wait": bool(counts[State.WAITS] or counts[State.RUNS]),
-        "executions_left": any(_can_ask(run) and not proofs.is_proven(run) for run in runs),
+        "executions_left": any(_can_ask(run) and not proof_requests.is_proven(run) for run in runs),
     }
 
 
@@ -70,12 +70,12 @@ def execute(request: HttpRequest, slug: str) -> HttpResponse:
     course = visit_course(visitor.of_request(request), slug, "grade").course
     number = request.POST.get("submission")
     if number is None:
-        proofs.ask_class(course)
+        proof_requests.ask_class(course)
         return redirect("course-results", slug)
-    run = next((run for run in proofs.runs_of(course) if str(run.submission_id) == number), None)
+    run = next((run for run in proof_requests.runs_of(course) if str(run.submission_id) == number), None)
     if run is None:
         raise Http404
-    proofs.ask(run, proofs.CONTESTED)
+    proof_requests.ask(run, proof_requests.CONTESTED)
     return redirect("course-results", slug)
 
 

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 
-from queueviz.courses import proofs
+from queueviz.courses import proof_requests, proofs
 from queueviz.courses.lite_models import LiteRun
 from queueviz.models import Course, Grade
 from tests.web.lite_class import ENGINE, reported, store, student
@@ -31,8 +31,8 @@ def test_an_executed_run_is_graded_like_a_hosted_one_and_receipts_of_another_run
     forged = student(course, reported(LAB), name="Lynx")
     store(forged, reported(LAB).entries[:3])
     for run in (honest, forged):
-        proofs.ask(run, proofs.WHOLE_CLASS)
-    while (claimed := proofs.next_run()) is not None:
+        proof_requests.ask(run, proof_requests.WHOLE_CLASS)
+    while (claimed := proof_requests.next_run()) is not None:
         proofs.prove(claimed, engines=(ENGINE,))
     assert list(LiteRun.objects.order_by("pk").values_list("proof", flat=True)) == ["equal", "differs"]
     capsys.readouterr()

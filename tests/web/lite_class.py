@@ -71,6 +71,7 @@ def student(course: Course, said: Reported, *, name: str = "", lab: str = "", se
     run.save()
     store(run, said.entries)
     submissions.note(sandbox, said.row)
+    LiteRun.objects.filter(pk=run.pk).update(proof=LiteRun.Proof.NONE)
     return run
 
 

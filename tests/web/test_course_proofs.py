@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from queueviz.courses import proof_files, proofs
+from queueviz.courses import proof_files, proof_requests
 from queueviz.courses.lite_models import LiteRun
 from queueviz.management.commands import proofworker
 from queueviz.models import Course
@@ -64,14 +64,14 @@ def test_the_teacher_requests_the_whole_class_and_sees_each_state_with_its_sente
     assert "Entry 2 is refused when it is executed: Action 'WinLab' does not exist." in text
 
     teacher.post(f"/c/{course.slug}/results/execute/")
-    assert proofs.progress_of(course) == {"equal": 1, "waits": 1}, "what is proven is not executed again"
+    assert proof_requests.progress_of(course) == {"equal": 1, "waits": 1}, "what is proven is not executed again"
 
 
 def test_one_submission_is_executed_before_the_class(teacher: Client, course: Course) -> None:
     runs = [student(course, reported(LAB)) for _ in range(3)]
     teacher.post(f"/c/{course.slug}/results/execute/")
     teacher.post(f"/c/{course.slug}/results/execute/", {"submission": runs[2].submission_id})
-    assert proofs.next_run() == runs[2]
+    assert proof_requests.next_run() == runs[2]
 
 
 def test_what_came_after_the_execution_is_counted(teacher: Client, course: Course) -> None:
@@ -127,7 +127,7 @@ def test_the_server_has_one_process_while_a_run_waits_and_none_otherwise(
     run = student(course, reported(LAB))
     beside.turn()
     assert not started
-    proofs.ask(run, 0)
+    proof_requests.ask(run, 0)
     for _ in range(3):
         beside.turn()
     assert len(started) == 1

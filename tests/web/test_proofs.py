@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from queueviz import engine
-from queueviz.courses import proofs, submissions
+from queueviz.courses import proof_requests, proofs, submissions
 from queueviz.courses.lite_models import LiteEntry, LiteRun
 from queueviz.courses.proof_texts import sentence_of
 from queueviz.models import Course, Grade, Sandbox
@@ -27,8 +27,8 @@ course = course_of(*LABS_OF_THREE)
 
 
 def proven(run: LiteRun, *, engines: tuple[str, ...] = (ENGINE,)) -> LiteRun:
-    proofs.ask(run, proofs.CONTESTED)
-    claimed = proofs.next_run()
+    proof_requests.ask(run, proof_requests.CONTESTED)
+    claimed = proof_requests.next_run()
     assert claimed == run
     proofs.prove(claimed, engines=engines)
     return LiteRun.objects.get(pk=run.pk)
@@ -308,43 +308,66 @@ def test_a_full_disk_and_a_long_execution_are_failures_with_a_sentence(
 
 def test_the_highest_priority_is_executed_first_then_the_oldest(course: Course) -> None:
     runs = [student(course, reported(LAB)) for _ in range(4)]
-    for run, priority in zip(runs, (proofs.WHOLE_CLASS, proofs.WHOLE_CLASS, proofs.FINISHED, 0), strict=True):
-        proofs.ask(run, priority)
-    proofs.ask(runs[3], proofs.CONTESTED)
-    proofs.ask(runs[3], proofs.WHOLE_CLASS)
-    assert proofs.progress_of(course) == {"waits": 4}
-    assert [proofs.next_run() for _ in range(5)] == [runs[3], runs[2], runs[0], runs[1], None]
+    for run, priority in zip(
+        runs, (proof_requests.WHOLE_CLASS, proof_requests.WHOLE_CLASS, proof_requests.FINISHED, 0), strict=True
+    ):
+        proof_requests.ask(run, priority)
+    proof_requests.ask(runs[3], proof_requests.CONTESTED)
+    proof_requests.ask(runs[3], proof_requests.WHOLE_CLASS)
+    assert proof_requests.progress_of(course) == {"waits": 4}
+    assert [proof_requests.next_run() for _ in range(5)] == [runs[3], runs[2], runs[0], runs[1], None]
+
+
+def test_a_finished_lab_is_executed_before_the_class_and_once(course: Course) -> None:
+    run = student(course, reported(LAB))
+    work = run.submission
+    submissions.Submission.objects.filter(pk=work.pk).update(finished_at=None)
+    submissions.note(work.sandbox, reported(LAB).row)
+    run = LiteRun.objects.get()
+    assert (run.proof, run.priority) == ("waits", proof_requests.FINISHED)
+    proven(run)
+    submissions.note(work.sandbox, reported(LAB).row)
+    assert LiteRun.objects.get().proof == "equal"
+
+
+def test_a_claim_does_not_return_while_the_run_waits_again(course: Course) -> None:
+    run = student(course, reported(LAB))
+    store(run, reported(LAB).entries[:3])
+    proven(run)
+    proof_requests.ask(run, 0)
+    submissions.note(run.submission.sandbox, reported(LAB).row)
+    assert Grade.objects.get().score == 0
 
 
 def test_a_run_left_by_a_killed_worker_is_taken_again_once(course: Course) -> None:
     run = student(course, reported(LAB))
-    proofs.ask(run, 0)
+    proof_requests.ask(run, 0)
     for state in ("waits", "failed"):
-        assert proofs.next_run() == run
-        proofs.take_up()
+        assert proof_requests.next_run() == run
+        proof_requests.take_up()
         assert LiteRun.objects.get().proof == state
     assert proven(run).proof == "equal"
 
 
 def test_a_request_meanwhile_is_executed_once_more(course: Course) -> None:
     run = student(course, reported(LAB))
-    proofs.ask(run, 0)
-    claimed = proofs.next_run()
+    proof_requests.ask(run, 0)
+    claimed = proof_requests.next_run()
     assert claimed is not None
-    proofs.ask(run, 1)
+    proof_requests.ask(run, 1)
     proofs.prove(claimed, engines=(ENGINE,))
     assert LiteRun.objects.get().proof == "waits"
 
 
 def test_a_worker_that_ends_leaves_the_run_for_the_next_one(course: Course) -> None:
     run = student(course, reported(LAB))
-    proofs.ask(run, 0)
-    claimed = proofs.next_run()
+    proof_requests.ask(run, 0)
+    claimed = proof_requests.next_run()
     assert claimed is not None
     proofs.prove(claimed, engines=(ENGINE,), is_over=lambda: True)
     assert LiteRun.objects.get().proof == "runs"
-    proofs.take_up()
-    assert proofs.next_run() == run
+    proof_requests.take_up()
+    assert proof_requests.next_run() == run
 
 
 def test_the_directory_goes_with_the_sandbox_also_while_it_is_executed(course: Course) -> None:
@@ -352,8 +375,8 @@ def test_the_directory_goes_with_the_sandbox_also_while_it_is_executed(course: C
     sandbox = run.submission.sandbox
     proven(run)
     assert engine.directory_of(sandbox.slug).exists()
-    proofs.ask(run, 0)
-    claimed = proofs.next_run()
+    proof_requests.ask(run, 0)
+    claimed = proof_requests.next_run()
     assert claimed is not None
     deleted = False
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError
 
-from queueviz.courses import proof_files, proofs
+from queueviz.courses import proof_files, proof_requests, proofs
 from queueviz.operations.lite_files import known_engines
 from queueviz.runs.heartbeat import Heartbeat
 
@@ -37,8 +37,8 @@ class Command(BaseCommand):
             return bool(stopped) or (beside is not None and os.getppid() != beside)
 
         try:
-            proofs.take_up()
-            while not is_over() and (run := proofs.next_run()) is not None:
+            proof_requests.take_up()
+            while not is_over() and (run := proof_requests.next_run()) is not None:
                 proofs.prove(run, engines=known_engines(), is_over=is_over)
         finally:
             heartbeat.stop()
