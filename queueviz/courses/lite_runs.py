@@ -10,6 +10,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
+from django.db import transaction
+
+from queueviz.access.visitor import Visitor, afresh
+from queueviz.courses import presence, submissions
+from queueviz.courses.course_access import digests_of
+from queueviz.courses.deadlines import due_of
 from queueviz.courses.lab_seeds import seed_of
 from queueviz.courses.lite_models import LiteEntry, LiteRun
 from queueviz.courses.models import Submission
@@ -18,6 +24,7 @@ from sandbox.control.branch_orders import Came, RunOrder
 from sandbox.hosting.recipes import written
 from sandbox.kernel import json_bytes
 from sandbox.labs.catalogue import LABS
+from sandbox.queries.rows.labs import LabRow
 
 SEED_BYTES = 8
 MOST_ENTRIES = 5_000
@@ -72,6 +79,65 @@ def order_of(run: LiteRun, entries: Sequence[LiteEntry]) -> RunOrder:
         changes=dict(lab.changes),
         came=tuple(Came(entry.turn, entry.ms, entry.name, entry.fields, by=entry.by) for entry in entries),
     )
+
+
+class Known(NamedTuple):
+    """A run at the time when its browser connects.
+
+    `receipts`: of its entries, in order.  `due_at`: when the student's work is due.
+    """
+
+    run: LiteRun
+    receipts: list[str]
+    due_at: datetime | None
+
+
+def visit(visitor: Visitor, slug: str) -> Known | None:
+    """Return the run of this sandbox if it is the visitor's own work in a course, else None."""
+    run = (
+        LiteRun.objects.select_related("submission__sandbox", "submission__enrolment__course")
+        .filter(submission__sandbox__slug=slug, submission__enrolment__removed_at__isnull=True)
+        .first()
+    )
+    if run is None or run.submission.enrolment.digest not in digests_of(afresh(visitor)):
+        return None
+    return Known(
+        run, list(run.entries.order_by("n").values_list("receipt", flat=True)), due_of(run.submission.enrolment)
+    )
+
+
+def entries_of(run: LiteRun) -> list[LiteEntry]:
+    return list(run.entries.order_by("n"))
+
+
+def keep(runs: Sequence[LiteRun], entries: Sequence[LiteEntry]) -> None:
+    """Store new entries with the state of their runs, all or nothing.
+
+    Raises IntegrityError if another process has stored an entry of the same number.
+    """
+    with transaction.atomic():
+        LiteEntry.objects.bulk_create(entries)
+        LiteRun.objects.bulk_update(runs, ["length", "receipt", "at_ms", "hold", "odd"])
+
+
+def note(stated: Sequence[tuple[LiteRun, LabRow]]) -> None:
+    """Store the labs as browsers say they are, with the progress that lists show until the whole list is executed."""
+    for run, row in stated:
+        LiteRun.objects.filter(pk=run.pk).update(row=row)
+        sandbox = run.submission.sandbox
+        if sandbox is not None:
+            submissions.note(sandbox, row)
+
+
+def note_connected(runs: Sequence[LiteRun]) -> None:
+    """Record that the browsers of these runs are connected, and how far their clocks are."""
+    presence.note_all([run.submission.enrolment_id for run in runs])
+    LiteRun.objects.bulk_update(runs, ["at_ms", "hold"])
+
+
+def entry_of(run: LiteRun, sent: Entry, receipt: str, now: datetime) -> LiteEntry:
+    """Return the row of an entry that has just arrived."""
+    return LiteEntry(run=run, arrived_at=now, receipt=receipt, **sent._asdict())
 
 
 def receipt_of(before: str, entry: Entry) -> str:

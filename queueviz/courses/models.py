@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 NOTE_CHARS = 280  # about two sentences
 DIGEST_LENGTH = 64  # SHA-256 in hex
 CODE_LENGTH = 6
-MOST_STUDENTS = 120
+MOST_STUDENTS = 1_000
 TIME_FACTORS = (1.0, 1.5, 2.0)
 
 

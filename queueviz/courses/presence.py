@@ -1,5 +1,6 @@
 """Presence of students: whether a student's page is open, and whether the student asks for the teacher."""
 
+from collections.abc import Collection
 from datetime import timedelta
 
 from django.utils import timezone
@@ -23,6 +24,11 @@ def note(visitor: Visitor) -> None:
     enrolments = Enrolment.objects.filter(digest__in=digests, removed_at__isnull=True)
     enrolments.filter(seen_at__isnull=True).update(seen_at=now)
     enrolments.filter(seen_at__lt=now - NOTED_EVERY).update(seen_at=now)
+
+
+def note_all(enrolments: Collection[int]) -> None:
+    """Record that these students' pages are open now."""
+    Enrolment.objects.filter(pk__in=enrolments).update(seen_at=timezone.now())
 
 
 def ask(enrolment: Enrolment, question: str) -> None:

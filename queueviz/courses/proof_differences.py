@@ -2,63 +2,16 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Literal, TypedDict
 
 from queueviz.courses.grades import Receipt
 from queueviz.courses.lite_claims import NOT_MET, Claim, Unreadable, read, result_of
 from queueviz.courses.lite_models import LiteEntry, LiteRun
 from queueviz.courses.lite_runs import Entry, receipt_of
+from queueviz.courses.proof_codes import Code, Difference, difference, refusal
 from sandbox.hosting.proof_run import Executed, Stop
 from sandbox.queries.rows.labs import LabRow
 
 TOLERANCE_MS = 5_000  # of an entry's arrival, before it counts as too early
-
-Code = Literal[
-    "chain",
-    "chain_end",
-    "engine",
-    "teacher",
-    "odd",
-    "clock",
-    "clock_at",
-    "clock_end",
-    "position",
-    "refused",
-    "digest",
-    "row",
-    "row_step",
-    "row_form",
-    "events",
-    "seconds",
-    "disk",
-    "stuck",
-    "refused_run",
-    "interrupted",
-    "gone",
-]
-FAILURES: frozenset[Code] = frozenset({"events", "seconds", "disk", "stuck", "refused_run", "interrupted", "gone"})
-"""Codes of a run that could not be executed, or not to its end."""
-
-UNTRUSTED: frozenset[Code] = frozenset({"chain", "chain_end", "disk"})
-"""Codes after which the grade stays: the list is not the one that was received, or the server is to blame."""
-
-
-class Difference(TypedDict):
-    """A row of `LiteRun.differences`.  `n`: number of the entry, answer or step; `values`: for the sentence."""
-
-    code: Code
-    n: int | None
-    values: dict[str, object]
-
-
-def difference(code: Code, n: int | None = None, **values: object) -> Difference:
-    return {"code": code, "n": n, "values": values}
-
-
-def refusal(code: Code, n: int | None, message: str, values: Mapping[str, object]) -> Difference:
-    """Return the difference of a refused action or run; `message` and `values` as of ActionRefused."""
-    plain = {name: value if isinstance(value, str | int | float) else str(value) for name, value in values.items()}
-    return difference(code, n, message=message, values=plain)
 
 
 def differences_of(
@@ -103,8 +56,8 @@ def _sent(entry: LiteEntry) -> Entry:
 
 def _of_odd(run: LiteRun) -> Iterator[Difference]:
     for kind, count in sorted(run.odd.items()):
-        if kind == "teacher":
-            yield difference("teacher", None, count=count)
+        if kind == "teacher" or kind == "late":
+            yield difference(kind, None, count=count)
         else:
             yield difference("odd", None, kind=kind, count=count)
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from queueviz.courses.lite_models import LiteRun
 from queueviz.courses.models import Course
-from queueviz.courses.proof_differences import difference
+from queueviz.courses.proof_codes import difference
 
 WHOLE_CLASS, FINISHED, CONTESTED = 0, 1, 2  # priorities
 State = LiteRun.Proof

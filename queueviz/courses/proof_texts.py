@@ -3,7 +3,7 @@
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from queueviz.courses.proof_differences import Difference
+from queueviz.courses.proof_codes import Difference
 from queueviz.texts import Texts
 
 SENTENCES: Texts = {
@@ -11,6 +11,7 @@ SENTENCES: Texts = {
     "chain_end": _("The stored list ends after entry {n}, but {length} entries were received. The grade stays."),
     "engine": _("The browser used engine {engine}, which this server does not know."),
     "teacher": _("Actions in the name of a teacher who did not act: {count}."),
+    "late": _("Answers that were received after the due date: {count}."),
     "odd": _("Messages that this page does not send ({kind}): {count}."),
     "clock": _("Entry {n} is at {ms} ms of the run, but it was received before: the list was made faster than time."),
     "clock_at": _("Entry {n}: the browser reports another time of the sandbox clock than the execution."),

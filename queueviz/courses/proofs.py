@@ -16,15 +16,8 @@ from queueviz.courses.grade_models import Grade
 from queueviz.courses.lite_claims import claim_of
 from queueviz.courses.lite_models import LiteRun
 from queueviz.courses.lite_runs import CONFIG, order_of
-from queueviz.courses.proof_differences import (
-    FAILURES,
-    UNTRUSTED,
-    Difference,
-    awake_ms,
-    difference,
-    differences_of,
-    refusal,
-)
+from queueviz.courses.proof_codes import FAILURES, UNTRUSTED, Difference, difference, refusal
+from queueviz.courses.proof_differences import awake_ms, differences_of
 from queueviz.courses.proof_requests import ask as ask
 from queueviz.models import Sandbox
 from sandbox.control.branch_orders import RunOrder

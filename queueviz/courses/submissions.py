@@ -11,7 +11,7 @@ from queueviz.access.database_limits import one_at_a_time
 from queueviz.access.visitor import Visitor
 from queueviz.courses import deadlines, grades, proof_requests
 from queueviz.courses.lab_seeds import seed_of
-from queueviz.courses.lite_models import LiteRun
+from queueviz.courses.lite_models import LiteEntry, LiteRun
 from queueviz.courses.models import Enrolment, Submission
 from queueviz.models import Grant, Sandbox
 from queueviz.sandboxes import creation, ownership, visitor_actions
@@ -21,11 +21,12 @@ from sandbox.labs.lab import Lab
 from sandbox.queries.rows.labs import LabRow
 
 
-def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
+def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab, *, in_browser: bool = False) -> Submission:
     """Return the student's one submission of this lab.
 
-    The first call creates it and starts its sandbox and the lab.  Raises ActionRefused: 404 the course does not have
-    the lab, 409 it is past its date; and as `creation.create`.
+    The first call creates it and starts its sandbox and the lab; `in_browser`: the sandbox will run in the student's
+    browser, which starts both.  Raises ActionRefused: 404 the course does not have the lab, 409 it is past its date;
+    and as `creation.create`.
     """
     course = enrolment.course
     if lab.slug not in course.labs:
@@ -34,29 +35,50 @@ def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab) -> Submission:
         submission, _ = enrolment.submissions.get_or_create(lab=lab.slug, defaults={"steps": len(lab.steps)})
         if submission.sandbox is None:
             deadlines.demand(enrolment)  # the row that was just made is not kept then
+    if submission.sandbox is not None and not in_browser and _has_only_begun_in_browser(submission):
+        ownership.delete(visitor, submission.sandbox)
+        submission.sandbox = None
     if submission.sandbox is not None:
+        if is_in_browser(submission.sandbox.slug):
+            return submission
         engine.answer(engine.port().wake(submission.sandbox.slug), engine.OPENING_PATIENCE_S)  # after a restart, too
         _start(visitor, submission.sandbox, lab)
         return submission
-    sandbox = creation.create_granted(
-        visitor,
-        Sandbox(
-            name=f"{lab.number} · {gettext(lab.title)} · {enrolment.pseudonym}"[: ownership.NAME_LENGTH],
-            template=lab.template,
-            preset=lab.preset,
-            course=course,
-            visibility=Sandbox.Visibility.PRIVATE,
-        ),
-        partial(grants_of, enrolment),
-        changes=dict(lab.changes) or None,
-        seed=seed_of(course, lab) if course.same_numbers else None,
+    sandbox = Sandbox(
+        name=f"{lab.number} · {gettext(lab.title)} · {enrolment.pseudonym}"[: ownership.NAME_LENGTH],
+        template=lab.template,
+        preset=lab.preset,
+        course=course,
+        visibility=Sandbox.Visibility.PRIVATE,
     )
+    grants = partial(grants_of, enrolment)
+    if in_browser:
+        creation.record_granted(visitor, sandbox, grants)
+    else:
+        creation.create_granted(
+            visitor,
+            sandbox,
+            grants,
+            changes=dict(lab.changes) or None,
+            seed=seed_of(course, lab) if course.same_numbers else None,
+        )
     if not Submission.objects.filter(pk=submission.pk, sandbox__isnull=True).update(sandbox=sandbox):
         ownership.delete(visitor, sandbox)  # another tab was faster
-    else:
+    elif not in_browser:
         _start(visitor, sandbox, lab)
     submission.refresh_from_db()
     return submission
+
+
+def _has_only_begun_in_browser(submission: Submission) -> bool:
+    """Return True if the lab was to run in a browser, and nothing came from there: that browser could not run it."""
+    assert submission.sandbox is not None
+    if not is_in_browser(submission.sandbox.slug):
+        return False
+    done = LiteEntry.objects.filter(run__submission=submission).exists()
+    if not done:
+        LiteRun.objects.filter(submission=submission).delete()
+    return not done
 
 
 def _start(visitor: Visitor, sandbox: Sandbox, lab: Lab) -> None:

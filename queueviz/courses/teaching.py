@@ -22,11 +22,14 @@ NAME_CHARS = 80
 TRIES = 5
 
 
-def create(visitor: Visitor, title: str, labs: list[str], *, same_numbers: bool = False) -> Course:
+def create(
+    visitor: Visitor, title: str, labs: list[str], *, same_numbers: bool = False, where: str = Course.Where.SERVER
+) -> Course:
     """Create a course with these labs.
 
     Raises ActionRefused: 403 without an account, 422 without labs, 429 too many courses, 503 no code is free.
     """
+    _demand_where(where)
     if not visitor.is_signed_in:
         raise ActionRefused(403, "A course requires an account.", "Sign in first.")
     if visitor.user.courses.count() >= MOST_COURSES:
@@ -40,6 +43,7 @@ def create(visitor: Visitor, title: str, labs: list[str], *, same_numbers: bool 
                 labs=_labs(labs),
                 code=new_code(),
                 same_numbers=same_numbers,
+                where=where,
             )
         except IntegrityError:  # another one has just drawn this code
             continue
@@ -55,6 +59,7 @@ def change(
     due_at: datetime | None,
     feedback: str,
     same_numbers: bool,
+    where: str,
 ) -> None:
     """Change the settings of a course.  Raises ActionRefused (422) for an invalid value."""
     if not 1 <= most_students <= MOST_STUDENTS:
@@ -73,8 +78,20 @@ def change(
     if due_at != course.due_at:
         course.due_at, course.moved_min = due_at, 0
         course.enrolments.update(moved_min=0)
-    course.feedback, course.same_numbers = feedback, same_numbers
+    _demand_where(where)
+    course.feedback, course.same_numbers, course.where = feedback, same_numbers, where
     course.save()
+
+
+def _demand_where(where: str) -> None:
+    if where not in Course.Where.values:
+        raise ActionRefused(
+            422,
+            "{where} is not a place where labs run.",
+            "Choose one of the options.",
+            field="where",
+            where=where[:20] or "–",
+        )
 
 
 def open_lobby(course: Course) -> None:

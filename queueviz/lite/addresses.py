@@ -12,6 +12,7 @@ OF_SITE = {
     "lab-start": "lite/lab/{}/",
     "incidents": "incidents/",
     "fidelity": "fidelity/",
+    "course": "c/{}/",
 }
 """Pages of the site that offers Lite, below its first page."""
 

@@ -1,10 +1,10 @@
 """Boards, parts, questions and actions of one sandbox in the browser, by the functions that the server's views use."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from django.conf import settings
 from django.template import Context as TemplateContext
@@ -46,12 +46,35 @@ REPLAY = "queueviz/boards/replay.html"
 NOT_LITE = frozenset({"audit", "branch", "connect", "history", "keep", "pipeline", "share", "what-if"})
 
 
+class Course(NamedTuple):
+    """A course, for the pages of its student.
+
+    `slug`: of the course; empty without one.  `reader`: the student.  `scores`: they are shown.  `open_until`: returns
+    the last open step, None if all are open.
+    """
+
+    slug: str
+    reader: Actor
+    scores: bool
+    open_until: Callable[[], int | None]
+
+
+ALONE = Course("", READER, True, lambda: None)
+
+
 class Pages:
     """The pages of one sandbox.  `directory`: of its files.  `can`: what the reader may do."""
 
     def __init__(
-        self, port: "EnginePort", directory: Path, addresses: Addresses, name: str, can: Mapping[str, bool]
+        self,
+        port: "EnginePort",
+        directory: Path,
+        addresses: Addresses,
+        name: str,
+        can: Mapping[str, bool],
+        course: Course | None = None,
     ) -> None:
+        self._course = course or ALONE
         self._port = port
         self._addresses = addresses
         self._entry = Entry(addresses.slug, name, name or addresses.slug)
@@ -100,11 +123,12 @@ class Pages:
 
     async def act(self, fields: Mapping[str, object]) -> int:
         action = parse_action(fields)
-        if not self._can[action.verb] or not allows(READER.role, action):
+        reader = self._course.reader
+        if not self._can[action.verb] or not allows(reader.role, action):
             raise ActionRefused(
                 403, "You do not have permission for this request.", "Ask the owner, or start your own sandbox."
             )
-        return await done(self._port.act(self._addresses.slug, action, READER))
+        return await done(self._port.act(self._addresses.slug, action, reader))
 
     async def lab(self, request: Request, lab: str) -> Answer:
         """Show the Board with the lab's panel, or the panel alone to htmx.  POST answers, takes a hint, starts over."""
@@ -146,11 +170,17 @@ class Pages:
 
     def _panel(self, request: Request, row: LabRow) -> Context:
         address = f"{self._addresses.root}labs/{row['lab']}/"
-        return self._of_all(request) | lab_board.panel_values(row, address, shows_score=True)
+        panel = lab_board.panel_values(row, address, shows_score=self._course.scores)
+        open_until, opened = self._course.open_until(), row["open"]
+        if open_until is not None and opened is not None and opened["step"] > open_until:
+            panel |= {"teacher_opens": opened["step"]}
+        if self._course.slug:
+            panel |= {"course": {"slug": self._course.slug}}
+        return self._of_all(request) | panel
 
     async def _shell(self, request: Request, tab: str) -> tuple[Context, Snapshot]:
         snapshot = await done(self._port.snapshot(self._addresses.slug))
-        shell = shell_values(snapshot, self._entry, tab, can=self._can, role=READER.role)
+        shell = shell_values(snapshot, self._entry, tab, can=self._can, role=self._course.reader.role)
         return self._of_all(request) | shell, snapshot
 
     async def _values(self, board: BoardPage | Part, snapshot: Snapshot, query: Mapping[str, str]) -> Context:

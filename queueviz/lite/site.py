@@ -11,7 +11,7 @@ from queueviz import refusal_texts
 from queueviz.lite.addresses import Addresses, at
 from queueviz.lite.api import Api
 from queueviz.lite.configuration import LANGUAGES, configure
-from queueviz.lite.pages import NOT_LITE, Pages, not_found, not_in_lite
+from queueviz.lite.pages import NOT_LITE, Course, Pages, not_found, not_in_lite
 from queueviz.lite.request import Answer, Fields, Request, json, parts_of
 from sandbox.control.rights import VERBS
 from sandbox.kernel.errors import SandboxError
@@ -57,10 +57,12 @@ class Site:
         home: str = "/",
         name: str = "",
         can: Mapping[str, bool] = CAN,
+        course: Course | None = None,
     ) -> None:
+        """Make the site.  `course`: what a course changes for its student; None: the sandbox is the reader's own."""
         configure(static)
         self._addresses = Addresses(slug, root, home)
-        self._pages = Pages(port, directory, self._addresses, name, can)
+        self._pages = Pages(port, directory, self._addresses, name, can, course)
         self._api = Api(port, slug, name, self._pages)
 
     async def answer(

@@ -19,11 +19,12 @@ from queueviz import engine
 from queueviz.access import policy, visitor
 from queueviz.access.hidden_names import Mask
 from queueviz.access.rate_limits import Rate
+from queueviz.browsers.hub import BrowserHub
 from queueviz.clusters import attached_clusters
 from queueviz.courses import presence
 from queueviz.links import share_links
 from queueviz.live.course_channels import CourseChannels, course_of
-from queueviz.live.hubs import AnyHub, course_channels_of_this_loop, hub_of_this_loop
+from queueviz.live.hubs import course_channels_of_this_loop, hub_of_this_loop
 from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.live import frames
@@ -58,7 +59,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     viewer: Viewer | None = None
     mask: Mask | None = None
-    hub: AnyHub
+    hub: BrowserHub
     courses: CourseChannels
 
     async def __call__(self, *args: Any) -> None:
@@ -80,7 +81,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def connect(self) -> None:
         headers = dict(self.scope.get("headers", ()))
-        if not _is_own_origin(headers) or SUBPROTOCOL not in self.scope.get("subprotocols", ()):
+        if not is_own_origin(headers) or SUBPROTOCOL not in self.scope.get("subprotocols", ()):
             await self.close()
             return
         self._send_at_once = self.scope.get("extensions", {}).get(SENDS_AT_ONCE)
@@ -236,7 +237,7 @@ def _may_wake(requester: visitor.Visitor, slug: str) -> bool:
         return False
 
 
-def _is_own_origin(headers: Mapping[bytes, bytes]) -> bool:
+def is_own_origin(headers: Mapping[bytes, bytes]) -> bool:
     """Return True if the socket comes from a page of this site, or from a program.
 
     A page of another site may not open a socket.  A program sends no Origin, and its cookies are ignored.

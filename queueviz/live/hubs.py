@@ -3,10 +3,13 @@
 import asyncio
 import weakref
 from contextvars import Context
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from channels.db import database_sync_to_async
 
+from queueviz.browsers.hub import BrowserHub
+from queueviz.browsers.links import figures as browser_figures
+from queueviz.browsers.port import BrowserPort
 from queueviz.engines.port import PoolPort
 from queueviz.engines.viewers import Viewers
 from queueviz.live import process_notices, rights
@@ -14,27 +17,22 @@ from queueviz.live.course_channels import CourseChannels
 from sandbox.live.hub import Hub
 from sandbox.live.socket_costs import together
 
-if TYPE_CHECKING:
-    from sandbox.hosting.port import EnginePort
-
-AnyHub = Hub | Viewers
-
 _course_channels: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, CourseChannels]" = weakref.WeakKeyDictionary()
-_hubs: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AnyHub]" = weakref.WeakKeyDictionary()
+_hubs: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, BrowserHub]" = weakref.WeakKeyDictionary()
 
 
-def hub_of_this_loop(port: "EnginePort | PoolPort") -> AnyHub:
+def hub_of_this_loop(port: BrowserPort) -> BrowserHub:
     """Return the loop's hub, which is made with the first socket.
 
-    With engines in processes of their own it is a `Viewers`, and the hubs are in the engines.
+    With engines in processes of their own its hosted part is a `Viewers`, and the hubs are in the engines.
     """
     loop = asyncio.get_running_loop()
     if loop not in _hubs:
-        still_see = database_sync_to_async(rights.still_see)
-        if isinstance(port, PoolPort):
-            _hubs[loop] = Viewers(port, still_see=still_see)
-        else:
-            _hubs[loop] = Hub(port, still_see=still_see)
+        still_see, hosted = database_sync_to_async(rights.still_see), port.hosted
+        kind = (
+            Viewers(hosted, still_see=still_see) if isinstance(hosted, PoolPort) else Hub(hosted, still_see=still_see)
+        )
+        _hubs[loop] = BrowserHub(kind, port, still_see)
     return _hubs[loop]
 
 
@@ -68,4 +66,4 @@ def recheck(slug: str) -> None:
 
 def figures() -> dict[str, int]:
     """Return the figures of all hubs, for `/healthz/live`.  Raises EngineBusy."""
-    return together([hub.counted() for hub in list(_hubs.values())])
+    return {**together([hub.counted() for hub in list(_hubs.values())]), **browser_figures()}

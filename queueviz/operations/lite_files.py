@@ -32,6 +32,7 @@ class Pack(ListedPack):
 class LiteFiles(TypedDict):
     """Addresses of the files, in the order of the manifest."""
 
+    digest: str  # of all files: it names the engine
     pyodide: str
     packs: list[Pack]
     feed: str  # the rest of the feed
@@ -49,6 +50,7 @@ def lite_files() -> LiteFiles | None:
     files = manifest["files"]
     packs: list[ListedPack] = files["packs"]
     return {
+        "digest": manifest["folder"].strip("/").rpartition("/")[2],
         "pyodide": folder + files["pyodide"],
         "feed": folder + files["feed"],
         "packs": [{**pack, "url": folder + pack["name"]} for pack in packs],
@@ -58,11 +60,9 @@ def lite_files() -> LiteFiles | None:
 
 
 def known_engines() -> frozenset[str]:
-    """Return the digests of the engines that this server gives to browsers: the names of their folders."""
-    path = _manifest_path()
-    if path is None or not path.exists():
-        return frozenset()
-    return frozenset({Path(json.loads(path.read_text("utf-8"))["folder"]).name})
+    """Return the digests of the engines that this server gives to browsers."""
+    files = lite_files()
+    return frozenset() if files is None else frozenset({files["digest"]})
 
 
 def _manifest_path() -> Path | None:

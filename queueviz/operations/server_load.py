@@ -81,7 +81,7 @@ class Load(NamedTuple):
 def load() -> Load:
     """Return the current load.  Raises EngineBusy if no engine answers."""
     began_s = time.monotonic()
-    port = engine.port()
+    port = engine.port().hosted
     if not isinstance(port, PoolPort):
         status = engine.answer(port.status())
         return Load(status, hubs.figures(), _ms_since(began_s))

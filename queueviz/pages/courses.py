@@ -16,9 +16,11 @@ from queueviz.access import visitor
 from queueviz.courses import deadlines, grades, joining, presence, releases, retention, submissions, teaching
 from queueviz.courses.course_access import CourseVisit, courses_of, visit_course
 from queueviz.courses.csv_cells import cell
-from queueviz.courses.models import TIME_FACTORS, Course, Enrolment, Submission
+from queueviz.courses.models import MOST_STUDENTS, TIME_FACTORS, Course, Enrolment, Submission
 from queueviz.lti import scores
+from queueviz.pages import course_lite
 from queueviz.pages.course_notices import notices
+from queueviz.slugs import is_in_browser
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS, pack_of
@@ -37,13 +39,18 @@ def new(request: HttpRequest) -> HttpResponse:
         pack = pack_of(request.POST.get("pack", ""))
         labs = request.POST.getlist("labs") if pack is None else [lab.slug for lab in pack.labs]
         course = teaching.create(
-            requester, request.POST.get("title", ""), labs, same_numbers="same_numbers" in request.POST
+            requester,
+            request.POST.get("title", ""),
+            labs,
+            same_numbers="same_numbers" in request.POST,
+            where=request.POST.get("where", Course.Where.SERVER),
         )
         return redirect("course-live", course.slug)
     if not requester.is_signed_in:
         return redirect(f"{reverse('login')}?next={request.path}")
     suggested = gettext("RocketMQ, {day}").format(day=date_format(localdate(), "MONTH_DAY_FORMAT"))
     context = {"packs": _packs(), "mine": courses_of(requester), "suggested": suggested}
+    context |= {"where": Course.Where.choices, "chosen_where": course_lite.first_choice()}
     return render(request, "queueviz/pages/course_new.html", context)
 
 
@@ -71,9 +78,13 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
         )
     if lab not in LABS:
         raise Http404
-    submission = submissions.begin(requester, visit.enrolment, LABS[lab])
+    asks_server = request.POST.get("where") == Course.Where.SERVER
+    in_browser = course_lite.is_offered(visit.course) and not (asks_server and course_lite.may_be_hosted(visit.course))
+    submission = submissions.begin(requester, visit.enrolment, LABS[lab], in_browser=in_browser)
     presence.note(requester)
     assert submission.sandbox is not None
+    if is_in_browser(submission.sandbox.slug):
+        return redirect("course-lab-browser", slug, lab)
     return redirect("lab", submission.sandbox.slug, lab)
 
 
@@ -89,6 +100,7 @@ def change(request: HttpRequest, slug: str) -> HttpResponse:
         due_at=_kept(form.get("due_at", "")),
         feedback=form.get("feedback", ""),
         same_numbers="same_numbers" in form,
+        where=form.get("where", visit.course.where),
     )
     return redirect("course", slug)
 
@@ -178,6 +190,8 @@ def _taught(visit: CourseVisit) -> dict[str, object]:
         "packs": _packs(),
         "time_factors": TIME_FACTORS,
         "feedback": Course.Feedback.choices,
+        "where": Course.Where.choices,
+        "most_students": MOST_STUDENTS,
         "kept_until": retention.kept_until(course),
         "removed": course.enrolments.filter(removed_at__isnull=False).order_by("pk"),
         "labs": [LABS[slug] for slug in course.labs if slug in LABS],

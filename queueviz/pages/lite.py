@@ -119,7 +119,7 @@ def recipe(request: HttpRequest) -> HttpResponseBase:
 
 
 def _page(request: HttpRequest, beginning: Beginning) -> HttpResponseBase:
-    values = {"beginning": beginning, "config": _config(beginning), "texts": {"texts": TEXTS}}
+    values = {"beginning": beginning, "config": config_of(beginning), "texts": {"texts": TEXTS}}
 
     @csp_update({"worker-src": ["'self'"], "frame-src": ["'self'"]})
     def drawn(request: HttpRequest) -> HttpResponseBase:
@@ -132,7 +132,7 @@ def _unknown(request: HttpRequest, message: str, heading: str, known: list[Known
     return render(request, UNKNOWN, {"message": message, "heading": heading, "known": known}, status=404)
 
 
-def _config(beginning: Beginning) -> dict[str, object] | None:
+def config_of(beginning: Beginning) -> dict[str, object] | None:
     """Return the start values of the page's module, or None if Lite was not built on this server."""
     files = lite_files()
     if files is None:

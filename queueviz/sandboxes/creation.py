@@ -16,7 +16,7 @@ from queueviz.access.database_limits import one_at_a_time
 from queueviz.access.visitor import Visitor
 from queueviz.models import Grant, Sandbox
 from queueviz.sandboxes import initial_histories, ownership
-from queueviz.slugs import new_slug
+from queueviz.slugs import IN_BROWSER, new_slug
 from sandbox.control.branch_orders import BranchOrder, RecipeOrder, RunOrder
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.queries.rows.host import OpenedRow
@@ -90,6 +90,19 @@ def create_granted(
     )
 
 
+def record_granted(visitor: Visitor, sandbox: Sandbox, grants: Callable[[Sandbox], list[Grant]]) -> Sandbox:
+    """Create the row of a course's sandbox that runs in a student's browser.  Raises as `create_granted`."""
+
+    def begin(slug: str) -> Future[OpenedRow]:
+        return engine.port().begin_in_browser(slug)
+
+    def give() -> None:
+        Grant.objects.bulk_create(grants(sandbox))
+
+    counted = creation_limits.counted(visitor, sandbox.course)._replace(visitor="")
+    return _make(visitor, sandbox, begin, give, counted, slug=IN_BROWSER + new_slug())
+
+
 def branch(visitor: Visitor, parent: Sandbox, order: BranchOrder) -> Created:
     """Start to create a branch of the parent's run, owned by the visitor and as private as the parent.
 
@@ -148,12 +161,14 @@ def _make(
     give: Callable[[], None],
     counted: creation_limits.Counted,
     demand: Callable[[], None] = lambda: None,
+    *,
+    slug: str | None = None,
 ) -> Sandbox:
     """Create the sandbox's row, grants and directory.
 
-    `demand` raises if there is no room; `give` adds the grants, once the row exists.
+    `demand` raises if there is no room; `give` adds the grants, once the row exists.  `slug`: None: a new one.
     """
-    slug, now = new_slug(), timezone.now()
+    slug, now = slug or new_slug(), timezone.now()
     with one_at_a_time("create"):  # the place is taken before the engine makes anything, which takes long
         demand()
         creation_limits.demand(counted)

@@ -62,7 +62,9 @@ class HostLimits:
     counted_visitors: int = 10_000  # visitors with a rate limit state; those inactive longest are dropped
     sockets: int = 1_000
     sockets_per_address: int = 200
-    connections: int = 2_000  # HTTP connections, including sockets
+    browsers: int = 1_500  # connected browsers that run a lab's engine themselves
+    browsers_per_address: int = 300
+    connections: int = 4_000  # HTTP connections, including sockets
     connections_per_address: int = 400  # unless a proxy is in front of the server
     request_s: float = 60.0  # time until a request is complete; an idle connection is closed after the same time
     request_bytes: int = 5 * MIB // 2  # size of a body

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, Literal
 
 from sandbox.control import fields
@@ -183,6 +183,12 @@ class WhatFollowed(Question):
 BY_NAME: dict[str, type[Question]] = {
     re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower(): kind for kind in Question.__subclasses__()
 }
+
+
+def asked(question: Question) -> dict[str, object]:
+    """Return name and values of a question, from which `parse_question` makes it again."""
+    name = next(name for name, kind in BY_NAME.items() if type(question) is kind)
+    return {"name": name, "values": asdict(question)}
 
 
 def parse_question(name: str, values: Mapping[str, object]) -> Question:

@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from sandbox.cluster.environment import Environment
 from sandbox.cluster.teacher_hold import Coming, Effect
 from sandbox.commands.interventions import begins_again, is_needed, resolve, subject_of
 from sandbox.control.actions import Action, SetRate
-from sandbox.control.interventions import FAULTS, MOST_AHEAD_S, MOST_PLANNED, Done, Fault, Intervention, Kind
+from sandbox.control.interventions import FAULTS, LEASE_S, MOST_AHEAD_S, MOST_PLANNED, Done, Fault, Intervention, Kind
 from sandbox.control.rights import Actor
 from sandbox.hosting.sandbox import Sandbox
 from sandbox.kernel.errors import ActionRefused, EngineBusy
@@ -83,6 +84,17 @@ class Interventions:
         """Extend the sandbox's interventions by `lease_s`; do nothing if it has none."""
         if slug in self._until_s:
             self._until_s[slug] = self._environment.wall.monotonic() + lease_s
+
+    def hold_again(self, slug: str, hold: Mapping[str, Any]) -> None:
+        """Put a hold on a sandbox whose run was executed again: it was interrupted while the hold was there.
+
+        Without a teacher's page it ends like any other.
+        """
+        sandbox = self._find(slug)
+        sandbox.record.hold = dict(hold)
+        sandbox.cluster.save()
+        self._until_s[slug] = self._environment.wall.monotonic() + LEASE_S
+        self._look_later()
 
     def heal_left(self, sandbox: Sandbox) -> None:
         """End the interventions that a killed server left, because the page that renews them is unknown."""

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from sandbox.cluster.config import HostConfig
 from sandbox.control.actions import StartLab
@@ -14,6 +14,7 @@ from sandbox.control.rights import Actor
 from sandbox.hosting.host import Host
 from sandbox.hosting.incident_notes import order_of
 from sandbox.hosting.port import EnginePort
+from sandbox.hosting.sandbox import Sandbox
 from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS
@@ -58,7 +59,9 @@ class Lite:
         self.restored_bytes = self._saved.restore(log)
         loop = asyncio.get_running_loop()
         self._config = config or HostConfig()
-        self._host = Host(Path(home), self._config, LiteEnvironment(loop))
+        environment = LiteEnvironment(loop)
+        self.now_ms = environment.wall.now_ms  # of this machine
+        self._host = Host(Path(home), self._config, environment)
         self.port = EnginePort(loop, self._host)
         self._host.start()
         self._hub = Hub(self.port)
@@ -80,9 +83,9 @@ class Lite:
         elif kind == "lab":
             await self._begin_lab(slug, name, seed)
         elif kind == "incident":
-            await self._execute(slug, order_of(_known(INCIDENTS, name), self._config), progress)
+            await self.execute(slug, order_of(_known(INCIDENTS, name), self._config), progress)
         else:
-            await self._execute(slug, unpack(name, HostLimits()), progress)
+            await self.execute(slug, unpack(name, HostLimits()), progress)
 
     async def resume(self) -> str:
         """Open the restored sandbox and return its slug.  Raises ActionRefused (409) if it cannot be opened."""
@@ -113,6 +116,26 @@ class Lite:
         """Return the directory of a sandbox's files."""
         return self._home / slug
 
+    def awake(self, slug: str) -> Sandbox:
+        """Return the open sandbox."""
+        return self._host.awake(slug)
+
+    def stay_awake(self, slug: str) -> None:
+        """Keep the sandbox open also while no page looks."""
+        self._host.subscribe(slug, self)
+
+    def ring(self) -> None:
+        """Do nothing: as a bell, this only keeps a sandbox awake."""
+
+    def hold_again(self, slug: str, hold: Mapping[str, Any]) -> None:
+        """Put a teacher's hold on the sandbox, as it was when its run was interrupted."""
+        self._host.interventions.hold_again(slug, hold)
+
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of the open sockets."""
+        return list(self._viewers)
+
     def _write_out(self) -> None:
         for slug in self._host.status()["sandboxes"]:
             self._host.branches.show(slug)
@@ -123,7 +146,7 @@ class Lite:
         await asyncio.wrap_future(made)
         await asyncio.wrap_future(self.port.act(slug, StartLab(lab=name), OWNER))
 
-    async def _execute(self, slug: str, order: RunOrder, progress: Callable[[float], None] | None) -> None:
+    async def execute(self, slug: str, order: RunOrder, progress: Callable[[float], None] | None = None) -> None:
         """Execute a run until the sandbox goes on by itself."""
         await asyncio.wrap_future(self.port.branch(slug, order))
         while (row := self._host.status()["sandboxes"][slug])["state"] == "branching":

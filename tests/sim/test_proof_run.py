@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.cluster.config import HostConfig
+from sandbox.control.actions import AnswerStep, SetRate
 from sandbox.control.branch_orders import Came, RunOrder
 from sandbox.control.limits import HostLimits
 from sandbox.hosting.proof_run import Bounds, Executed, execute
@@ -19,6 +20,8 @@ from sandbox.simulation.lab_player import LabPlayer
 from sandbox.simulation.replay import replay
 from tests.sim.browser_run import BrowserRun
 from tests.sim.test_recipes import lived
+from tests.unit.lite.test_class_run import LAB as COURSE_LAB
+from tests.unit.lite.test_class_run import Browser, Server
 from tests.wide import seeds
 
 BEGIN_MS = 1_796_000_000_123
@@ -128,3 +131,26 @@ def test_a_full_disk_and_other_limits_are_refused_before_anything_is_executed(tm
         with pytest.raises(ActionRefused, match=why):
             executed(tmp_path, wrong, bounds)
         assert not list((tmp_path / "again").iterdir())
+
+
+def test_the_list_and_the_lab_that_a_student_s_browser_sends_are_those_of_the_execution(tmp_path: Path) -> None:
+    server = Server()
+    browser = Browser(tmp_path / "browser", server).open()
+    for rate in (2.0, 1.0):
+        browser.pass_s(31.3)
+        browser.act(SetRate(rate=rate))
+    browser.act(AnswerStep(lab=COURSE_LAB.slug, step=1, part="predict", value="3"))
+    browser.pass_s(2)
+    row = [message["row"] for message in browser.sent if message["k"] == "lab"][-1]
+    assert len(row["receipts"]) == 1
+    begin = server.begin()
+    order = replace(
+        begun(COURSE_LAB, begin["seed"]),
+        wall_ms=begin["wall_ms"],
+        came=tuple(Came(turn, ms, name, fields, by=by) for turn, ms, name, fields, by in begin["came"]),
+        until_ms=server.at_ms,
+    )
+    done = executed(tmp_path, order)
+    assert (done.refused, done.moved) == ((), ())
+    assert list(done.moments.values()) == [each["at_ms"] for each in server.entries]
+    assert done.rows[0]["receipts"] == row["receipts"]

@@ -10,6 +10,7 @@ from django.utils import translation
 
 from queueviz import engine
 from queueviz.access import creation_limits
+from queueviz.browsers.port import BrowserPort
 from queueviz.courses import broadcasts, exporting, joining, polling, presence
 from queueviz.links import past_sandboxes, recordings, replay_state, share_links
 from queueviz.pages import accounts
@@ -67,7 +68,7 @@ def _fresh_rates() -> None:
 @pytest.fixture
 def port(monkeypatch: pytest.MonkeyPatch) -> FakePort:
     fake = FakePort()
-    monkeypatch.setattr(engine, "port", lambda: fake)
+    monkeypatch.setattr(engine, "port", lambda: BrowserPort(fake))
     monkeypatch.setattr(engine, "is_running", lambda: True)
     monkeypatch.setattr(engine, "PATIENCE_S", 0.05)
     monkeypatch.setattr(recordings, "of_server", lambda: FakeRecordings(fake))

@@ -34,7 +34,7 @@ export function setUpBands(page) {
   paint();
 
   function paint() {
-    const words = line(hold);
+    const words = holdLine(hold);
     hide(band, !words);
     text(band.children[0], words);
     const age_ms = isDid(hold) ? page.live.wall_ms - hold.effect.at_wall_ms : 0;
@@ -44,7 +44,8 @@ export function setUpBands(page) {
 
 const isDid = (hold) => Boolean(hold?.effect && !hold.coming[0] && !hold.acts && !hold.frozen && !["freeze", "take_over"].includes(hold.effect.kind));
 
-function line(hold) {
+/** What the teacher does or did here, in words; empty if that is nothing. */
+export function holdLine(hold) {
   if (!hold) return "";
   const { frozen, acts, coming: [next], effect } = hold;
   if (next) return t("hold.coming", { s: next.in_s, what: t(`hold.${next.kind}`) });

@@ -3,6 +3,7 @@ import { say } from "./announce.js";
 import { $, $$, around, calm, el, hide, json, text } from "./dom.js";
 import { duration } from "./format.js";
 import { pathOf, resolved } from "./lite_addresses.js";
+import { setUpClass } from "./lite_class.js";
 import { LiteLink } from "./lite_link.js";
 import { LiteRecorder } from "./lite_recorder.js";
 import { runDoes, textHere } from "./lite_run.js";
@@ -55,11 +56,12 @@ function fail(why, refusal = null) {
   hide($("#lite-loading"), true);
   hide(trouble, false);
   const isHopeless = SERVER_TOO.includes(refusal?.status ?? 0);
-  text($("#lite-why"), refusal?.error ?? (t(`lite.${why}`) === why ? t("lite.engine") : t(`lite.${why}`)));
+  const known = why.startsWith("class.") ? why : `lite.${why}`;
+  text($("#lite-why"), refusal?.error ?? (t(known) === known ? t("lite.engine") : t(known)));
   text($("#lite-hint"), refusal?.hint ?? "");
   hide($("#lite-again"), why === "unsupported" || why === "recipe" || isHopeless);
   for (const offer of $$("[data-lite=server]", trouble)) hide(offer, isHopeless);
-  hide($("#lite-over"), isHopeless || !["engine", "memory", "refused"].includes(why)); // a run that was kept may be what fails
+  hide($("#lite-over"), Boolean(config.course) || isHopeless || !["engine", "memory", "refused"].includes(why)); // a run that was kept may be what fails
   trouble.focus();
 }
 
@@ -145,6 +147,7 @@ function start({ fresh = false } = {}) {
     showKept(detail.state);
     if (detail.state === "continued") toast(t("lite.ended"));
   });
+  made.addEventListener("class", ({ detail }) => setUpClass(box).take(detail));
   made.addEventListener("slept", ({ detail }) => toast(t("lite.slept", { time: duration(detail.slept_ms) })));
   window.queuevizLite = {
     root: config.root,
@@ -159,7 +162,7 @@ function start({ fresh = false } = {}) {
   made.start({
     files: config.files, kind: config.kind, name: recipe || config.name, title: config.title, slug: config.slug, seed: null, fresh,
     root: config.root, static: config.static,
-    home: config.home, language, theme: document.documentElement.dataset.theme,
+    home: config.home, course: config.course, origin: location.origin, language, theme: document.documentElement.dataset.theme,
   });
 }
 

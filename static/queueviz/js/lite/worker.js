@@ -1,5 +1,6 @@
 /* Worker of Lite: Python (Pyodide) with the engine and the pages. Loads the files, creates the sandbox, then answers the
    page: `request` by the site, `open`, `hear` and `close` by the engine's sockets, `files` for the recorder. */
+import { beginClass } from "./class_run.js";
 import { HOME, feed, hex, startPython } from "./python.js";
 import { Saved } from "./saved.js";
 
@@ -7,7 +8,7 @@ const SAVE_MS = 5000, SAVE_SHARE = 0.01, BEAT_MS = 1000, SLEPT_MS = 10000;
 const SENDS_FEED = /(?:^|&)feed=flights(?:&|$)/;
 const NO_MEMORY = /out of memory|memoryerror|could not allocate|allocation failed/i;
 
-let py, lite, site, order, ready, coming;
+let py, lite, site, order, ready, coming, run;
 /** @type {Saved | null} */
 let saved = null;
 
@@ -19,6 +20,17 @@ async function begin(message) {
   const log = savedLog();
   const { total_bytes } = order.files, phase = (name, loaded_bytes) => postMessage({ k: "progress", phase: name, loaded_bytes, total_bytes });
   py = await startPython(order.files, (loaded_bytes) => phase("loading", loaded_bytes), () => phase("starting", total_bytes));
+  const executed = (share) => postMessage({ k: "progress", phase: "executing", loaded_bytes: share, total_bytes: 1 });
+  let refusal = null;
+  const refused = (status, error, hint) => void (refusal = { status, error, hint });
+  const named = (error) => {
+    throw Object.assign(error, refusal && { why: "refused", refusal });
+  };
+  if (order.course) {
+    const parts = { say, closed: toldClosed, feed: theFeed, log: await log, saved, executed, refused };
+    ({ lite, run } = await beginClass(py, order, parts).catch(named));
+    return;
+  }
   const begun = await py.runPythonAsync(`
 from sandbox.kernel.errors import SandboxError
 from sandbox.lite.entry import Lite, reads_flights
@@ -41,13 +53,8 @@ async def begin(home, say, closed, slug, kind, name, seed, progress, log, feed, 
     return lite, slug, 0
 
 begin`);
-  const executed = (share) => postMessage({ k: "progress", phase: "executing", loaded_bytes: share, total_bytes: 1 });
-  let refusal = null;
-  const refused = (status, error, hint) => void (refusal = { status, error, hint });
   const given = [order.slug, order.kind, order.name, order.seed ?? undefined, executed, await log, theFeed, refused, order.language, order.static];
-  const made = await begun(HOME, say, toldClosed, ...given).catch((error) => {
-    throw Object.assign(error, refusal && { why: "refused", refusal });
-  });
+  const made = await begun(HOME, say, toldClosed, ...given).catch(named);
   let restored_bytes;
   [lite, order.slug, restored_bytes] = made;
   made.destroy();
@@ -111,10 +118,17 @@ function theFeed() {
 function theSite() {
   return (site ??= (async () => {
     const make = await py.runPythonAsync(`
-from queueviz.lite.site import Site
+from queueviz.lite.pages import Course
+from queueviz.lite.site import CAN, Site
+from sandbox.control.rights import VERBS, can
+from sandbox.lite.class_port import STUDENT
 
-def make(lite, slug, root, static, home, name):
-    site = Site(lite.port, slug, lite.directory(slug), root=root, static=static, home=home, name=name)
+def make(lite, slug, root, static, home, name, run, course, scores):
+    port, of_course, may = lite.port, None, CAN
+    if run is not None:
+        port, may = run.port, {verb: can(STUDENT.role, verb) for verb in VERBS}
+        of_course = Course(course, STUDENT, scores, lambda: port.open_until)
+    site = Site(port, slug, lite.directory(slug), root=root, static=static, home=home, name=name, can=may, course=of_course)
 
     async def answer(method, path, body, language, theme, details, htmx):
         answered = await site.answer(method, path, body, language=language, theme=theme, details=details, htmx=htmx)
@@ -123,7 +137,7 @@ def make(lite, slug, root, static, home, name):
     return answer
 
 make`);
-    return make(lite, order.slug, order.root, order.static, order.home, order.title);
+    return make(lite, order.slug, order.root, order.static, order.home, order.title, run, order.course?.slug ?? "", order.course?.scores ?? true);
   })());
 }
 
