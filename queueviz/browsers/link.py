@@ -92,9 +92,8 @@ class Link:
         if future is None or not future.set_running_or_notify_cancel():
             return None
         if isinstance(message, Refused):
-            values: Mapping[str, object] = message.values
             try:
-                error: Exception = ActionRefused(message.status, message.reason, message.hint, **values)
+                error: Exception = ActionRefused(message.status, message.reason, message.hint, **_values(message))
             except (KeyError, IndexError, ValueError, TypeError, AttributeError):  # braces without values
                 error = EngineBusy(WRONG)
             return future.set_exception(error)
@@ -142,3 +141,7 @@ class Link:
 
     def _forget_cancelled(self) -> None:
         self._calls = {number: call for number, call in self._calls.items() if not call[0].cancelled()}
+
+
+def _values(message: Refused) -> Any:
+    return message.values

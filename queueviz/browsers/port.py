@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 
 TILE = "tile/"
 Answer = Reading | Refusal
+REASONS = {
+    "asleep": Refusal("asleep"),
+    "waking": Refusal("waking"),
+    "failed": Refusal("failed"),
+    "stopped": Refusal("stopped"),
+    "unknown": Refusal("unknown"),
+}
 
 
 class BrowserPort:
@@ -66,7 +73,7 @@ class BrowserPort:
             return _done(None)
         return _call(slug, "renew_hold", None, lease_s=lease_s)
 
-    def ask(self, slug: str, question: Question) -> "Future[dict[str, object]]":
+    def ask(self, slug: str, question: Question) -> "Future[Any]":
         if not is_in_browser(slug):
             return self.hosted.ask(slug, question)
         return _call(slug, "ask", dict[str, object], question=asked(question))
@@ -124,12 +131,12 @@ class BrowserPort:
         theirs = [name for name in channels if is_in_browser(_slug_of(name))]
         if not theirs:
             return self.hosted.read(channels, last=last)
-        answers: dict[str, Answer] = {}
+        answers: dict[str, Answer | str] = {}
         asked_of: dict[str, list[str]] = {}
         for name in theirs:
             link = link_of(_slug_of(name))
             if link is None or (name.startswith(TILE) and link.tile is None):
-                answers[name] = Refusal("asleep")
+                answers[name] = REASONS["asleep"]
             elif name.startswith(TILE):
                 assert link.tile is not None
                 answers[name] = link.tile
@@ -141,9 +148,8 @@ class BrowserPort:
 
         def in_order(values: list[list[Answer | str]]) -> list[Answer]:
             for (names, _), part in zip(parts, values, strict=True):
-                refused_too = [Refusal(answer) if isinstance(answer, str) else answer for answer in part]
-                answers.update(zip(names, refused_too, strict=False))
-            return [answers.get(name, Refusal("failed")) for name in channels]
+                answers.update(zip(names, part, strict=False))
+            return [_readable(answers.get(name)) for name in channels]
 
         return gathered([future for _, future in parts], in_order)
 
@@ -179,6 +185,13 @@ def _done(value: Any) -> "Future[Any]":
     future: Future[Any] = Future()
     future.set_result(value)
     return future
+
+
+def _readable(answer: Answer | str | None) -> Answer:
+    """Return a channel's answer; a browser sends a refusal as its reason."""
+    if isinstance(answer, str) and answer in REASONS:
+        return REASONS[answer]
+    return answer if isinstance(answer, Reading | Refusal) else REASONS["failed"]
 
 
 def _row(slug: str) -> OpenedRow:

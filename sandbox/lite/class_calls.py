@@ -1,7 +1,7 @@
 """Calls of a course's server to the engine in a student's browser: each by name, with JSON values in and out."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from sandbox.control.actions import parse_action
@@ -13,7 +13,7 @@ from sandbox.hosting.port import EnginePort
 from sandbox.journal.event_filter import EventFilter, Term
 from sandbox.kernel.errors import ActionRefused
 
-Args = Mapping[str, Any]
+Args = Any  # the JSON object of a call
 
 
 class ClassCalls:

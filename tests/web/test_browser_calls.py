@@ -21,7 +21,7 @@ from tests.web.tabs import OWN, closing, opened, say, socket
 from tests.web.tabs import hear as hear_frame
 from tests.web.test_grid_socket import cookie
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("quiet")]
 lesson = lesson_in_browsers
 
 

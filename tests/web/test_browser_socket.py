@@ -19,7 +19,7 @@ from tests.web.lesson_in_browsers import ANSWER, CAME, Lesson, begun, connected,
 from tests.web.tabs import closing
 from tests.web.test_grid_socket import TILE
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("quiet")]
 lesson = lesson_in_browsers
 
 
