@@ -9,4 +9,5 @@ class QueuevizConfig(AppConfig):
 
     def ready(self) -> None:
         from queueviz.access import policy  # noqa: F401  its receiver adopts sandboxes at sign-in
+        from queueviz.courses import proof_files  # noqa: F401  its receiver removes executed runs with their sandbox
         from queueviz.runs import directories  # noqa: F401  its receiver removes results with their sandbox

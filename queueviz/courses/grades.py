@@ -1,17 +1,20 @@
 """Grades of a course's students, by student, lab and step (`releases`: when students see their grades).
 
-A grade is stored while a student works, from the engine's lab row.  A published regrade (`regrading`) replaces it.
+A grade is stored while a student works, from the engine's lab row.  An execution on the server (`proofs`) or a
+published regrade (`regrading`) replaces it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple, TypedDict
 
+from django.db.models import F
 from django.utils import timezone
 
 from queueviz.access.database_limits import one_at_a_time
 from queueviz.boards.predictions import Predictions
 from queueviz.courses.grade_models import Grade
+from queueviz.courses.lite_models import LiteRun
 from queueviz.courses.models import Course, Enrolment, Submission
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.lab import Lab
@@ -138,6 +141,37 @@ def note(submission: Submission, row: LabRow) -> None:
         grade.save()
 
 
+def is_executed(submission: Submission) -> bool:
+    """Return True if the grade is that of an execution on the server of the whole list of a student's browser."""
+    whole = LiteRun.objects.filter(submission=submission, proven_at__isnull=False, proven_length=F("length"))
+    return whole.exists()
+
+
+def note_executed(submission: Submission, rows: Sequence[LabRow]) -> None:
+    """Make the best of the executed attempts the grade, also a lower one.
+
+    Receipts that were noted before are kept: if they are of another run, a regrade names them.
+    """
+    best = best_of(rows)
+    with one_at_a_time(f"grade of {submission.pk}"):
+        grade, _ = Grade.objects.get_or_create(submission=submission, defaults={"changed_at": timezone.now()})
+        before = _values(grade)
+        if best is None:
+            grade.attempt, grade.exam, grade.score, grade.steps = 1, False, 0, []
+        else:
+            _take(grade, best)
+        for row in rows:
+            grade.receipts = _receipts(grade.receipts, row)
+        if before != _values(grade):
+            grade.changed_at, grade.regraded_at = timezone.now(), None
+        grade.save()
+
+
+def best_of(rows: Iterable[LabRow]) -> LabRow | None:
+    """Return the attempt that counts: the first one with the best score."""
+    return max(rows, key=lambda row: row["score"], default=None)
+
+
 def steps_of(row: LabRow) -> list[Step]:
     steps: list[Step] = []
     for number, step in enumerate(row["steps"], start=1):
@@ -157,11 +191,19 @@ def steps_of(row: LabRow) -> list[Step]:
 
 def _noted(grade: Grade, row: LabRow) -> bool:
     """Copy the lab row into the grade; return True if anything changed."""
-    before = (grade.attempt, grade.exam, grade.score, grade.steps, grade.receipts)
+    before = _values(grade)
     if row["score"] > grade.score or (row["attempt"] == grade.attempt and row["score"] == grade.score):
-        grade.attempt, grade.exam, grade.score, grade.steps = row["attempt"], row["exam"], row["score"], steps_of(row)
+        _take(grade, row)
     grade.receipts = _receipts(grade.receipts, row)
-    return before != (grade.attempt, grade.exam, grade.score, grade.steps, grade.receipts)
+    return before != _values(grade)
+
+
+def _take(grade: Grade, row: LabRow) -> None:
+    grade.attempt, grade.exam, grade.score, grade.steps = row["attempt"], row["exam"], row["score"], steps_of(row)
+
+
+def _values(grade: Grade) -> tuple[object, ...]:
+    return grade.attempt, grade.exam, grade.score, grade.steps, grade.receipts
 
 
 def _receipts(kept: Mapping[str, list[Receipt]], row: LabRow) -> dict[str, list[Receipt]]:

@@ -121,11 +121,11 @@ def keep(runs: Sequence[LiteRun], entries: Sequence[LiteEntry]) -> None:
 
 
 def note(stated: Sequence[tuple[LiteRun, LabRow]]) -> None:
-    """Store the labs as browsers say they are, with the progress that lists show until an execution has its own."""
+    """Store the labs as browsers say they are, with the progress that lists show until the whole list is executed."""
     for run, row in stated:
         LiteRun.objects.filter(pk=run.pk).update(row=row)
         sandbox = run.submission.sandbox
-        if sandbox is not None and run.proof == LiteRun.Proof.NONE:
+        if sandbox is not None:
             submissions.note(sandbox, row)
 
 

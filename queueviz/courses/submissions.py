@@ -1,5 +1,6 @@
 """Submissions: the sandbox in which a student does one lab of a course, and the progress."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from django.utils import timezone
@@ -8,7 +9,7 @@ from django.utils.translation import gettext
 from queueviz import engine
 from queueviz.access.database_limits import one_at_a_time
 from queueviz.access.visitor import Visitor
-from queueviz.courses import deadlines, grades
+from queueviz.courses import deadlines, grades, proof_requests
 from queueviz.courses.lab_seeds import seed_of
 from queueviz.courses.lite_models import LiteEntry, LiteRun
 from queueviz.courses.models import Enrolment, Submission
@@ -100,10 +101,13 @@ def grants_of(enrolment: Enrolment, sandbox: Sandbox) -> list[Grant]:
 def note(sandbox: Sandbox, row: LabRow) -> None:
     """Update the submission's progress and grade from the engine's lab row.
 
-    A later attempt with a lower score does not lower the progress.
+    A later attempt with a lower score does not lower the progress.  What a browser reports without a new entry in its
+    list does not replace the result of an execution.
     """
     submission = Submission.objects.filter(sandbox=sandbox).first()
     if submission is None or row["lab"] != submission.lab:
+        return
+    if is_in_browser(sandbox.slug) and grades.is_executed(submission):
         return
     grades.note(submission, row)
     met = sum(step["met"] is not None for step in row["steps"])
@@ -112,4 +116,19 @@ def note(sandbox: Sandbox, row: LabRow) -> None:
         submission.steps_met, submission.score = best
         if row["finished"] and submission.finished_at is None:
             submission.finished_at = timezone.now()
+            if (run := LiteRun.objects.filter(submission=submission).first()) is not None:
+                proof_requests.ask(run, proof_requests.FINISHED)
         submission.save(update_fields=["steps_met", "score", "finished_at"])
+
+
+def note_executed(submission: Submission, rows: Sequence[LabRow]) -> None:
+    """Make the result of an execution the progress and the grade, also a lower one.  `rows`: of all attempts."""
+    grades.note_executed(submission, rows)
+    best = grades.best_of(rows)
+    submission.steps_met = 0 if best is None else len(grades.steps_of(best))
+    submission.score = 0 if best is None else best["score"]
+    if not any(row["finished"] for row in rows):
+        submission.finished_at = None
+    elif submission.finished_at is None:
+        submission.finished_at = timezone.now()
+    submission.save(update_fields=["steps_met", "score", "finished_at"])

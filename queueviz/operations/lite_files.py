@@ -59,6 +59,12 @@ def lite_files() -> LiteFiles | None:
     }
 
 
+def known_engines() -> frozenset[str]:
+    """Return the digests of the engines that this server gives to browsers."""
+    files = lite_files()
+    return frozenset() if files is None else frozenset({files["digest"]})
+
+
 def _manifest_path() -> Path | None:
     if not settings.WHITENOISE_USE_FINDERS:
         return Path(settings.STATIC_ROOT) / MANIFEST

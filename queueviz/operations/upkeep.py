@@ -1,14 +1,16 @@
-"""The timers of a running server: its heartbeat, the deletion of courses past their retention, scores to send."""
+"""The timers of a running server: its heartbeat, courses past their retention, scores to send, runs to execute."""
 
 from queueviz.courses import outages, retention
 from queueviz.lti import scores
 from queueviz.operations import server_load
 from queueviz.operations.periodic import Periodic
+from queueviz.operations.proof_process import ProofProcess
 from sandbox.kernel.errors import SandboxError
 
 BEAT_EVERY_S = 10.0
 SWEEP_EVERY_S = 60.0
 SCORES_EVERY_S = 5.0
+PROOFS_EVERY_S = 5.0
 
 
 def timers() -> list[Periodic]:
@@ -17,6 +19,7 @@ def timers() -> list[Periodic]:
         Periodic("heartbeat", beat, BEAT_EVERY_S),
         Periodic("retention of courses", retention.sweep, SWEEP_EVERY_S),
         Periodic("lti scores", scores.turn, SCORES_EVERY_S),
+        Periodic("runs of browsers", ProofProcess().turn, PROOFS_EVERY_S),
     ]
 
 

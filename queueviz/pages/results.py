@@ -14,6 +14,7 @@ from queueviz.courses import difference_texts, grade_formats, grades, regrading,
 from queueviz.courses.course_access import visit_course
 from queueviz.courses.course_runs import GRADING
 from queueviz.courses.models import Course, Enrolment
+from queueviz.pages import course_proofs
 from queueviz.pages.course_jobs import job_of
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS
@@ -68,6 +69,7 @@ def results(request: HttpRequest, slug: str) -> HttpResponse:
         "left_out": max(0, len(rows) - MOST_SHOWN),
         "most": grades.MOST_SCORE * len(course.labs),
         **job_of(course, GRADING),
+        **course_proofs.context_of(course),
     }
     return render(request, "queueviz/pages/course_results.html", context)
 

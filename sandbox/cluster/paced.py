@@ -27,6 +27,7 @@ T = TypeVar("T")
 FLUSH_S = (0.0005, 0.004)  # of an fsync on a solid-state disk
 FEED_S = 0.001  # of the loop, after which the result of long work is due
 NEVER_S = float("inf")
+MS_ERROR = 1e-3  # of a time in seconds as a float
 
 
 class Late(NamedTuple):
@@ -96,6 +97,12 @@ class PacedEnvironment(WithoutMachine):
         self.move_to(position.ms)
         self._moved_ms = position.ms
         return True
+
+    def reached(self, stated: Position) -> Position:
+        """Return the position that the loop has reached: `stated`, or another if the loop cannot be at that one."""
+        now_ms = self.sim.time() * 1000
+        same_ms = -MS_ERROR <= now_ms - stated.ms < 1 + MS_ERROR
+        return Position(self.sim.turns, stated.ms if same_ms else int(now_ms))
 
     @property
     def waits(self) -> bool:

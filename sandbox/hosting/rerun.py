@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from sandbox.cluster.environment import MakeDisk, Workers
 from sandbox.cluster.journal_files import DIRECTORY
@@ -108,7 +108,7 @@ class Rerun:
         self.refused: list[tuple[int, ActionRefused]] = []  # actions that could not be carried out in a changed run
         self.virtual_s = 0.0
 
-    def __enter__(self) -> "Rerun":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -188,6 +188,12 @@ class Rerun:
         self._environment = self.sandbox = None
         return sandbox
 
+    def note_repeated(self, row: Row, reached: Position, next_seq: int) -> None:
+        """Called after each outside event.
+
+        `reached`: the position at which it was executed; `next_seq`: the journal's before it.
+        """
+
     def make_sandbox(self, environment: PacedEnvironment) -> Sandbox:
         with environment.sim.entered():
             return Sandbox(self._directory, self._origin.config, environment, home=self._home)
@@ -212,7 +218,9 @@ class Rerun:
                     return
                 if row["seq"] in self._changes and not self._changed:
                     self._changed, self.before_change = True, sandbox.snapshot()
+                reached, next_seq = environment.reached(came), sandbox.cluster.journal.next_seq
                 yield from self._repeat(environment, sandbox, row, came)
+                self.note_repeated(row, reached, next_seq)
         while self._goes_on() and not (sandbox.ended or self._is_late_enough(environment, sandbox)):
             yield from self._turn(environment)
 

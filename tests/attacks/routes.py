@@ -190,6 +190,8 @@ NEEDS: dict[str, list[Ask]] = {
     "c/<slug:slug>/results/": GRADE,
     "c/<slug:slug>/results/release/": [Ask("POST", "grade")],
     "c/<slug:slug>/results/publish/": [Ask("POST", "grade", body={"regrade": "0"})],
+    "c/<slug:slug>/results/executions/": GRADE,
+    "c/<slug:slug>/results/execute/": [Ask("POST", "grade")],
     "c/<slug:slug>/results/<int:number>/results.json": [Ask("GET", "grade", {"number": "0"}, finds=False)],
     "c/<slug:slug>/results/<int:number>/<slug:lab>/results.json": [
         Ask("GET", "grade", {"number": "0", "lab": "orderly-lock"}, finds=False)

@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from tests.bench import append, board, classroom, tcp
+from tests.bench import append, board, classroom, proof, tcp
 
 
 def test_the_command_prints_figures_by_name_as_a_table_and_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,3 +70,10 @@ def test_a_class_of_one_is_measured_with_a_real_server_and_a_real_socket() -> No
     assert cell["server_cpu_percent"] > 0
     assert classroom.gaps_between([1.0, 1.05, 1.15, 1.2], 4_000) == (4, 50.0, 100.0)
     assert classroom.gaps_between([], 4_000) == (0, 4_000, 4_000), "without a frame one long gap"
+
+
+def test_the_proof_of_two_browsers_of_a_minute_is_measured() -> None:
+    figures = proof.run(2, 1.0)
+    assert (figures["students"], figures["equal"]) == (2, 2)
+    assert figures["cpu_minutes_of_60"] > 0
+    assert figures["events"] > 100

@@ -12,12 +12,12 @@ from django.core.management import BaseCommand, CommandError
 
 from queueviz.engines import MOST_ENGINES
 
-BENCHES = ("append", "tcp", "wire", "board", "class", "lite", "pipeline")
+BENCHES = ("append", "tcp", "wire", "board", "class", "lite", "pipeline", "proof")
 MODULES = {"class": "classroom"}  # the others are modules of their own name
 MOST_STUDENTS = 150  # each has an address of 127.0.1.0/24
 MOST_IN_A_LESSON = 120  # places of a course
 MOST_RATE = 60
-QUICK = ("wire", "pipeline")
+QUICK = ("wire", "pipeline", "proof")
 
 
 class Options(TypedDict):
@@ -56,7 +56,8 @@ class Command(BaseCommand):
         "(one viewed sandbox per student; --lab adds a teacher, connection failures and a server crash; "
         "--burst sends N answers within 1 s; --start starts N labs within 3 s), pipeline (a store read with "
         "Spark, compared with Parquet; a command with a cold and a warm Spark), lite (an event in a browser's "
-        "interpreter, compared with CPython; needs Node.js)."
+        "interpreter, compared with CPython; needs Node.js), proof (the execution of the runs of 60 browsers of 15 min "
+        "on the server; --quick: of 6)."
     )
     requires_system_checks = ()
 
