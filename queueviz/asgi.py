@@ -2,14 +2,15 @@
 
 import os
 
-from django.core.asgi import get_asgi_application
+import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "queueviz.settings")
-pages = get_asgi_application()  # first: it fills the app registry the imports below need
+django.setup(set_prefix=False)  # first: it fills the app registry the imports below need
 
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.sessions import SessionMiddlewareStack  # noqa: E402
 
 from queueviz.live.routing import routes  # noqa: E402
+from queueviz.operations.request_threads import PageHandler  # noqa: E402
 
-application = ProtocolTypeRouter({"http": pages, "websocket": SessionMiddlewareStack(URLRouter(routes))})
+application = ProtocolTypeRouter({"http": PageHandler(), "websocket": SessionMiddlewareStack(URLRouter(routes))})

@@ -91,7 +91,7 @@ SQLITE_OPTIONS = {
 }
 POSTGRESQL_OPTIONS = {"connect_timeout": 5, "options": "-c lock_timeout=5s"}  # then the request is refused as busy
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-    DATABASES["default"]["OPTIONS"] = SQLITE_OPTIONS
+    DATABASES["default"] |= {"OPTIONS": SQLITE_OPTIONS, "CONN_MAX_AGE": None}  # one connection a thread
 elif DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
     DATABASES["default"]["OPTIONS"] = POSTGRESQL_OPTIONS | DATABASES["default"].get("OPTIONS", {})  # the URL's own win
 

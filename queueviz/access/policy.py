@@ -124,7 +124,7 @@ def visit_at(visitor: Visitor, slug: str, verb: str) -> Visit:
 
 
 def _at_sandbox(visitor: Visitor, slug: str) -> Visit:
-    sandbox = Sandbox.objects.filter(slug=slug).first()
+    sandbox = Sandbox.objects.select_related("course").filter(slug=slug).first()
     role = _role(visitor, sandbox) if sandbox else None
     if sandbox is None or role is None:
         raise NotFound("No sandbox has this address.")

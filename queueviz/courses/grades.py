@@ -129,16 +129,15 @@ def results_of(course: Course, enrolment: Enrolment | None = None) -> list[Stude
 
 def note(submission: Submission, row: LabRow) -> None:
     """Update the grade from the engine's lab row.  The best attempt counts, and each answer's receipt is kept."""
-    grade = Grade.objects.filter(submission=submission).first()
+    grade: Grade | None = getattr(submission, "grade", None)
     if grade is not None and not _noted(grade, row):
         return
     with one_at_a_time(f"grade of {submission.pk}"):
-        grade, _ = Grade.objects.get_or_create(
-            submission=submission, defaults={"attempt": row["attempt"], "changed_at": timezone.now()}
-        )
-        if _noted(grade, row):
+        grade = Grade.objects.filter(submission=submission).first()
+        grade = grade or Grade(submission=submission, attempt=row["attempt"])
+        if _noted(grade, row) or grade.pk is None:
             grade.changed_at = timezone.now()
-        grade.save()
+            grade.save()
 
 
 def is_executed(submission: Submission) -> bool:

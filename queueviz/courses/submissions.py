@@ -104,7 +104,7 @@ def note(sandbox: Sandbox, row: LabRow) -> None:
     A later attempt with a lower score does not lower the progress.  What a browser reports without a new entry in its
     list does not replace the result of an execution.
     """
-    submission = Submission.objects.filter(sandbox=sandbox).first()
+    submission = Submission.objects.filter(sandbox=sandbox).select_related("grade").first()
     if submission is None or row["lab"] != submission.lab:
         return
     if is_in_browser(sandbox.slug) and grades.is_executed(submission):

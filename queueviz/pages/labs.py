@@ -239,7 +239,7 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
     alone, refused, status = getattr(request, "htmx", False), None, 200
     if request.method == "POST":
         try:
-            _send(requester, slug, lab, request)
+            visitor_actions.act_at(visit, requester, lab_board.panel_action(fields_of(request.POST), lab))
         except SandboxError as error:
             status, refused = refusals.describe(error)
         else:
@@ -314,10 +314,6 @@ def _known(lab: str) -> Lab:
     if lab not in LABS:
         raise Http404
     return LABS[lab]
-
-
-def _send(requester: visitor.Visitor, slug: str, lab: str, request: HttpRequest) -> None:
-    visitor_actions.act(requester, slug, lab_board.panel_action(fields_of(request.POST), lab))
 
 
 def _row(slug: str, lab: str) -> LabRow:

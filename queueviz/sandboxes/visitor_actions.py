@@ -29,7 +29,11 @@ def act(visitor: Visitor, slug: str, fields: Mapping[str, object], *, counted: b
     `counted`: the action counts for the visitor's rate limit.  Raises `NotFound`, `Forbidden`, `ActionRefused` or
     `EngineBusy`.
     """
-    visit = policy.visit_at(visitor, slug, "see")
+    return act_at(policy.visit_at(visitor, slug, "see"), visitor, fields, counted=counted)
+
+
+def act_at(visit: policy.Visit, visitor: Visitor, fields: Mapping[str, object], *, counted: bool = True) -> int:
+    """Execute the action as `act` does, at a visit of this request."""
     if counted:
         ACTIONS.demand(policy.counted_as(visitor))
     action = guards.admit(visitor, visit, parse_action(fields))
@@ -37,7 +41,7 @@ def act(visitor: Visitor, slug: str, fields: Mapping[str, object], *, counted: b
     by = Actor(role=visit.role, name=_pseudonym(visitor, visit))
     if visit.is_attached:
         return cluster_resets.act(visitor, visit, action, by)
-    seq = engine.answer(engine.port().act(slug, action, by))
+    seq = engine.answer(engine.port().act(visit.sandbox.slug, action, by))
     if visit.sandbox.of_host:
         demo.heal_later(action)
     return seq

@@ -100,13 +100,12 @@ class SandboxRecord:
 
 def save(directory: Path, record: SandboxRecord) -> None:
     """Write `sandbox.json` through a draft, so that a crash leaves either the old or the new file complete."""
-    replace_file(
-        directory / FILE_NAME, json_bytes.dumps(values_of(record), option=json_bytes.OPT_INDENT_2, default=_plain)
-    )
+    values = {"format": FORMAT, **vars(record), "nodes": [list(node) for node in record.nodes]}
+    replace_file(directory / FILE_NAME, json_bytes.dumps(values, option=json_bytes.OPT_INDENT_2, default=_plain))
 
 
 def values_of(record: SandboxRecord) -> dict[str, object]:
-    """Return the record's values as the file contains them."""
+    """Return a copy of the record's values as the file contains them."""
     return {"format": FORMAT, **asdict(record), "nodes": [list(node) for node in record.nodes]}
 
 
@@ -170,6 +169,10 @@ def _plain(value: object) -> object:
 def replace_file(path: Path, data: bytes) -> None:
     """Replace a file atomically: readers find the complete old or the complete new content."""
     draft = path.with_suffix(".tmp")
-    draft.touch(mode=0o600)  # one of them contains keys
-    draft.write_bytes(data)
+    with open(draft, "wb", opener=_private) as file:  # one of them contains keys
+        file.write(data)
     os.replace(draft, path)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -85,6 +85,17 @@ def test_opening_a_lab_saves_no_progress_and_its_panel_does(student: Client, lab
     assert Grade.objects.get().submission == Submission.objects.get()
 
 
+def test_an_answer_reads_the_sandbox_and_the_grants_once_and_writes_the_grade_once(student: Client, lab: str) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        assert answer(student, lab)[0] == 200
+    statements = [query["sql"] for query in queries]
+    assert len([sql for sql in statements if 'FROM "queueviz_sandbox"' in sql]) == 1
+    assert len([sql for sql in statements if 'FROM "queueviz_grant"' in sql]) == 1
+    assert not [sql for sql in statements if 'FROM "queueviz_course"' in sql], "it comes with the sandbox"
+    assert len([sql for sql in statements if sql.startswith(("INSERT", "UPDATE")) and "grade" in sql]) == 1
+    assert [receipt["step"] for receipt in Grade.objects.get().receipts["1"]] == [1]
+
+
 def test_the_form_names_each_answer_by_a_key_and_its_attempt(student: Client, lab: str) -> None:
     page = student.get(lab).content.decode()
     assert 'name="key"' in page
