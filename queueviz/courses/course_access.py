@@ -1,5 +1,6 @@
 """Access to a course: for its teacher and its students.  Other visitors cannot learn that it exists."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from django.db.models import Q, QuerySet
@@ -37,6 +38,20 @@ def visit_course(visitor: Visitor, slug: str, verb: str) -> CourseVisit:
     return visit
 
 
+def allowed(visitors: Sequence[Visitor], slug: str, verb: str) -> list[bool]:
+    """Return, for each visitor, True if it may do `verb` in the course, as `visit_course`; in two queries for all."""
+    course = Course.objects.filter(slug=slug).first()
+    if course is None:
+        return [False for _ in visitors]
+    digests = [frozenset(digests_of(visitor)) for visitor in visitors]
+    places = course.enrolments.filter(digest__in=frozenset().union(*digests), removed_at__isnull=True)
+    enrolled = set(places.values_list("digest", flat=True))
+    return [
+        can("instructor", verb) if _is_teacher(visitor, course) else bool(own & enrolled) and can("student", verb)
+        for visitor, own in zip(visitors, digests, strict=True)
+    ]
+
+
 def courses_of(visitor: Visitor) -> QuerySet[Course]:
     """Return the courses that the visitor teaches or is enrolled in, the newest first."""
     mine = Q(enrolments__digest__in=digests_of(visitor), enrolments__removed_at__isnull=True)
@@ -51,10 +66,14 @@ def place_in(visitor: Visitor, course: Course) -> Enrolment | None:
 
 
 def _visit(visitor: Visitor, course: Course) -> CourseVisit | None:
-    if visitor.is_signed_in and course.teacher_id == visitor.user.pk:
+    if _is_teacher(visitor, course):
         return CourseVisit(course, "instructor", None)
     enrolment = place_in(visitor, course)
     return None if enrolment is None else CourseVisit(course, "student", enrolment)
+
+
+def _is_teacher(visitor: Visitor, course: Course) -> bool:
+    return visitor.is_signed_in and bool(course.teacher_id == visitor.user.pk)
 
 
 def digests_of(visitor: Visitor) -> list[str]:

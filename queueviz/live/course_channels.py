@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from channels.db import database_sync_to_async
 
-from queueviz.access import visitor
-from queueviz.access.policy import Forbidden, NotFound
-from queueviz.courses.course_access import visit_course
+from queueviz.courses.course_access import allowed
+from queueviz.live import rights
 from queueviz.live.classrooms import Classroom
 from queueviz.live.grids import LiveGrid
 from sandbox.control.limits import SocketLimits
@@ -154,8 +153,8 @@ class CourseChannels:
         """Check the rights of all viewers in one database call, and remove those who lost them."""
         viewers = list(channel.viewers)
         verb = _kind(channel.name).verb
-        allowed = await database_sync_to_async(_may)([viewer.who for viewer in viewers], channel.slug, verb)
-        for viewer in [viewer for viewer, may in zip(viewers, allowed, strict=True) if not may]:
+        answers = await database_sync_to_async(_may)([viewer.who for viewer in viewers], channel.slug, verb)
+        for viewer in [viewer for viewer, may in zip(viewers, answers, strict=True) if not may]:
             self.leave(viewer, channel.name)
             await viewer.send(frames.end(channel.name, "forbidden"))
 
@@ -173,12 +172,4 @@ def _may(visitors: list[Any], slug: str, verb: str) -> list[bool]:
 
     Session and user are read again each time: a session may have ended since its socket opened.
     """
-    allowed = []
-    for requester in visitors:
-        try:
-            visit_course(visitor.afresh(requester), slug, verb)
-        except (NotFound, Forbidden):
-            allowed.append(False)
-        else:
-            allowed.append(True)
-    return allowed
+    return allowed(rights.afresh(visitors), slug, verb)

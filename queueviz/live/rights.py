@@ -19,10 +19,16 @@ DECODED_KEPT = 2_048
 
 def still_see(asked: Sequence[tuple[Visitor, str]]) -> list[Sight]:
     """Return the sight of each pair of visitor and slug.  The number of queries does not grow with the pairs."""
-    keys = {visitor.session.session_key for visitor, _ in asked if visitor.session is not None}
+    visitors = afresh([visitor for visitor, _ in asked])
+    return policy.sights([(visitor, slug) for visitor, (_, slug) in zip(visitors, asked, strict=True)])
+
+
+def afresh(visitors: Sequence[Visitor]) -> list[Visitor]:
+    """Return the visitors with their sessions and users read again, in two queries for all."""
+    keys = {visitor.session.session_key for visitor in visitors if visitor.session is not None}
     sessions = _sessions(keys - {None})
     users = _users({str(session[SESSION_KEY]) for session in sessions.values() if SESSION_KEY in session})
-    return policy.sights([(_afresh(visitor, sessions, users), slug) for visitor, slug in asked])
+    return [_afresh(visitor, sessions, users) for visitor in visitors]
 
 
 def _afresh(visitor: Visitor, sessions: dict[str, dict[str, object]], users: Mapping[str, AbstractBaseUser]) -> Visitor:

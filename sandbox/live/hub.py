@@ -140,8 +140,13 @@ class Hub:
 
     async def recheck(self, slug: str) -> None:
         """Check the rights to `slug` again.  The channels end for viewers who lost them."""
-        for viewer in list(self._members.viewers_of(slug)):
-            if not viewer.look(slug, await viewer.may_see(slug)):
+        viewers = list(self._members.viewers_of(slug))
+        if self.still_see is not None:
+            sights = await self.still_see([(viewer.who, slug) for viewer in viewers]) if viewers else []
+        else:
+            sights = [await viewer.may_see(slug) for viewer in viewers]
+        for viewer, sight in zip(viewers, sights, strict=True):
+            if not viewer.look(slug, sight):
                 await self._send_away(viewer, slug)
 
     async def _check_rights(self, still_see: StillSee) -> None:
