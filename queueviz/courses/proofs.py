@@ -16,10 +16,10 @@ from queueviz.courses.grade_models import Grade
 from queueviz.courses.lite_claims import claim_of
 from queueviz.courses.lite_models import LiteRun
 from queueviz.courses.lite_runs import CONFIG, order_of
+from queueviz.courses.models import Submission
 from queueviz.courses.proof_codes import FAILURES, UNTRUSTED, Difference, difference, refusal
 from queueviz.courses.proof_differences import awake_ms, differences_of
 from queueviz.courses.proof_requests import ask as ask
-from queueviz.models import Sandbox
 from sandbox.control.branch_orders import RunOrder
 from sandbox.control.limits import MIB
 from sandbox.hosting.proof_run import Bounds, execute
@@ -61,7 +61,7 @@ def prove(run: LiteRun, *, engines: Collection[str], is_over: Callable[[], bool]
         return
     grade = Grade.objects.filter(submission=submission).first()
     differences = differences_of(run, entries, executed, engines=engines, kept={} if grade is None else grade.receipts)
-    is_deleted = not Sandbox.objects.filter(pk=sandbox.pk).exists()
+    is_deleted = not Submission.objects.filter(pk=submission.pk, sandbox=sandbox).exists()
     length = 0 if executed.stopped == "disk" else len(entries)
     if is_deleted or not _keep(run, length, began_s, differences):
         proof_files.remove(draft)  # it was requested again, or deleted

@@ -115,6 +115,26 @@ def test_a_request_without_room_waits_until_another_one_has_ended() -> None:
     assert used == 2, "the third has the thread of one that ended"
 
 
+def test_the_requests_of_one_address_leave_room_for_those_of_others() -> None:
+    async def three() -> list[str]:
+        threads, order, may_end = RequestThreads(most=3, per_address=1), list[str](), asyncio.Event()
+
+        async def request(address: str) -> None:
+            async with threads.one(address):
+                order.append(address)
+                await may_end.wait()
+
+        tasks = [asyncio.create_task(request(address)) for address in ("10.0.0.1", "10.0.0.1", "10.0.0.2")]
+        while len(order) < 2:
+            await asyncio.sleep(0)
+        before = list(order)
+        may_end.set()
+        await asyncio.gather(*tasks)
+        return before
+
+    assert async_to_sync(three)() == ["10.0.0.1", "10.0.0.2"]
+
+
 def test_a_request_that_fails_gives_its_thread_back() -> None:
     used: list[Thread] = []
 
