@@ -92,16 +92,24 @@ class Known(NamedTuple):
     due_at: datetime | None
 
 
-def visit(visitor: Visitor, slug: str) -> Known | None:
-    """Return the run of this sandbox if it is the visitor's own work in a course, else None."""
-    run = (
-        LiteRun.objects.select_related("submission__sandbox", "submission__enrolment__course")
-        .filter(submission__sandbox__slug=slug, submission__enrolment__removed_at__isnull=True)
-        .first()
+def visit_all(asked: Sequence[tuple[Visitor, str]]) -> list[Known | None]:
+    """Return for each visitor the run of this sandbox if it is the visitor's own work in a course, else None."""
+    rows = LiteRun.objects.select_related("submission__sandbox", "submission__enrolment__course").filter(
+        submission__sandbox__slug__in=[slug for _, slug in asked], submission__enrolment__removed_at__isnull=True
     )
-    if run is None or run.submission.enrolment.digest not in digests_of(afresh(visitor)):
-        return None
-    return Known(run, list(run.entries.order_by("n").values_list("receipt", flat=True)), due_of(run.submission.enrolment))
+    runs = {run.submission.sandbox.slug: run for run in rows if run.submission.sandbox is not None}
+    receipts: dict[int, list[str]] = {run.pk: [] for run in runs.values()}
+    stored = LiteEntry.objects.filter(run__in=list(receipts)).order_by("run", "n")
+    for run_id, receipt in stored.values_list("run_id", "receipt"):
+        receipts[run_id].append(receipt)
+    known: list[Known | None] = []
+    for visitor, slug in asked:
+        run = runs.get(slug)
+        if run is None or run.submission.enrolment.digest not in digests_of(afresh(visitor)):
+            known.append(None)
+        else:
+            known.append(Known(run, list(receipts[run.pk]), due_of(run.submission.enrolment)))
+    return known
 
 
 def entries_of(run: LiteRun) -> list[LiteEntry]:

@@ -32,10 +32,9 @@ from queueviz.browsers.messages import (
 )
 from queueviz.browsers.news import course_of
 from queueviz.browsers.run_state import Elsewhere, RunState
-from queueviz.courses import lite_runs
 from queueviz.live.consumers import NOT_UNDERSTOOD, SENDS_AT_ONCE, is_own_origin
 from queueviz.live.hubs import hub_of_this_loop
-from queueviz.live.keepers import keeper_of_this_loop, news_of_this_loop
+from queueviz.live.keepers import arrivals_of_this_loop, keeper_of_this_loop, news_of_this_loop
 from sandbox.control.limits import HostLimits
 from sandbox.live.hub import TOO_MANY
 
@@ -126,7 +125,7 @@ class BrowserConsumer(AsyncWebsocketConsumer):
         """Make this socket the run's, and send what the browser does not have."""
         if self._late is not None:
             self._late.cancel()
-        known = await self.hub.turns.ask(lambda: database_sync_to_async(lite_runs.visit)(self.visitor, self.slug))
+        known = await arrivals_of_this_loop().ask(self.hub.turns, self.visitor, self.slug)
         if known is None:
             await self.close(NOT_YOURS)
             return
