@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from queueviz.engines.pool import Pool
     from queueviz.engines.ray_pool import RayPool
     from sandbox.hosting.engine import Engine
-    from sandbox.hosting.port import EnginePort
     from sandbox.queries.rows.labs import LabRow
 
     AnyEngine: TypeAlias = Engine | Pool | RayPool
@@ -39,6 +38,7 @@ STOP_WITHIN_S = 5.0
 
 _starting = threading.Lock()
 _engine: AnyEngine | None = None
+_port: BrowserPort | None = None
 _processes = 0
 
 
@@ -50,11 +50,13 @@ def use_processes(number: int) -> None:
 
 def port() -> BrowserPort:
     """Return the port of the engine, and of those in students' browsers.  The first call starts the engine."""
-    global _engine
+    global _engine, _port
     with _starting:
         if _engine is None or not _engine.is_alive:  # an engine whose thread died is replaced; its sandboxes recover
             _engine = _start()
-        return BrowserPort(_engine.port)
+        if _port is None or _port.hosted is not _engine.port:
+            _port = BrowserPort(_engine.port)
+        return _port
 
 
 def directory_of(slug: str) -> Path:

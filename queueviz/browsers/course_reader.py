@@ -1,4 +1,4 @@
-"""Reads from the database what browsers of a course are told."""
+"""Reads the state of a course for its browsers from the database."""
 
 from queueviz.browsers.news import News
 from queueviz.courses import polling

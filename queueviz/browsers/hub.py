@@ -31,7 +31,7 @@ OF_NO_CHANNEL = ("beat", "pong")
 
 
 class Head(Struct):
-    """What is read of a frame before it is passed on."""
+    """Kind and channel of a frame: the rest is passed on unread."""
 
     k: str
     ch: str | None = None
@@ -120,6 +120,8 @@ class BrowserHub:
     async def recheck(self, slug: str) -> None:
         if is_in_browser(slug):
             await self._check_rights()
+            if (link := link_of(slug)) is not None:
+                link.end_soon("again")  # its student connects again, or may not any more
         await self.hosted.recheck(slug)
 
     # What browsers say.

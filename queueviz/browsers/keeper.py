@@ -14,7 +14,7 @@ from sandbox.queries.rows.labs import LabRow
 log = logging.getLogger(__name__)
 
 FLUSH_S = 0.05  # entries that come within it share a transaction
-HERE_S = 10.0  # between two notes of who is connected
+CONNECTED_S = 10.0  # between two notes of who is connected
 
 
 class Waiting(NamedTuple):
@@ -29,18 +29,19 @@ class Waiting(NamedTuple):
 class Keeper:
     """One writer for all browsers of a loop.
 
-    `keep` stores runs and entries, `note` the labs as browsers say they are, `here` the runs that are connected.
+    `keep` stores runs and entries, `note` the labs as browsers say they are,
+    `note_connected` the runs with an open socket.
     """
 
     def __init__(
         self,
         keep: Callable[..., Awaitable[Any]],
         note: Callable[..., Awaitable[Any]],
-        here: Callable[..., Awaitable[Any]],
+        note_connected: Callable[..., Awaitable[Any]],
     ) -> None:
         self._keep = keep
         self._note = note
-        self._here = here
+        self._note_connected = note_connected
         self._counts: Counter[str] = Counter()
         self._connected: dict[RunState, None] = {}
         self._waiting: dict[RunState, Waiting] = {}
@@ -50,9 +51,7 @@ class Keeper:
 
     def has_room(self, address: str, limits: HostLimits) -> bool:
         """Return True if one more browser may connect from this address."""
-        return (
-            self._counts.total() < limits.browsers and self._counts[address] < limits.browsers_per_address
-        )
+        return self._counts.total() < limits.browsers and self._counts[address] < limits.browsers_per_address
 
     def count(self, address: str, change: int) -> None:
         self._counts[address] += change
@@ -63,7 +62,7 @@ class Keeper:
         self._connected[state] = None
         if not self._tasks:
             loop = asyncio.get_running_loop()
-            self._tasks = [loop.create_task(self._write()), loop.create_task(self._say_who_is_here())]
+            self._tasks = [loop.create_task(self._write()), loop.create_task(self._note_all())]
 
     def leave(self, state: RunState) -> None:
         """Forget a browser that is gone.  What it has sent is still stored."""
@@ -102,16 +101,17 @@ class Keeper:
                     await self._store([each])
                 return
             log.warning("entries of %s were not stored: %s", waiting[0].state.run, error)
-            return waiting[0].failed()
+            waiting[0].failed()
+            return
         for each in waiting:
             each.state.stored = each.entries[-1].n
             each.kept()
 
-    async def _say_who_is_here(self) -> None:
+    async def _note_all(self) -> None:
         while True:
             if self._connected:
                 try:
-                    await self._here([state.run for state in self._connected])
+                    await self._note_connected([state.run for state in self._connected])
                 except Exception:
                     log.exception("connected browsers were not noted")
-            await asyncio.sleep(HERE_S)
+            await asyncio.sleep(CONNECTED_S)

@@ -30,8 +30,8 @@ _decoders: dict[Any, Callable[[msgspec.Raw], Any]] = {}
 class Link:
     """One browser's engine while its socket is open.  `send` and `end` are called on the loop of the socket.
 
-    `instance`: the worker's own name.  `tile`: the newest one, `hold`: the teacher's.  `intervened`: a teacher has acted
-    in this run.
+    `instance`: the worker's own name.  `tile`: the newest one, `hold`: the teacher's.  `intervened`: a teacher has
+    acted in this run.
     """
 
     def __init__(self, slug: str, send: Callable[[str], None], end: Callable[[str], None], instance: str) -> None:
@@ -73,10 +73,10 @@ class Link:
             future.set_exception(EngineBusy(AWAY))
         return future
 
-    def end_soon(self, why: str) -> None:
+    def end_soon(self, reason: str) -> None:
         """End the browser's engine.  Any thread may call this."""
         try:
-            self._loop.call_soon_threadsafe(self.end, why)
+            self._loop.call_soon_threadsafe(self.end, reason)
         except RuntimeError:  # the server stops
             log.debug("%s ends with the server", self.slug)
 
@@ -90,11 +90,10 @@ class Link:
     def take_answer(self, message: Did | Refused) -> None:
         future, returns = self._calls.pop(message.id, (None, None))
         if future is None or not future.set_running_or_notify_cancel():
-            return
+            return None
         if isinstance(message, Refused):
-            values: Mapping[str, Any] = message.values
             try:
-                error: Exception = ActionRefused(message.status, message.reason, message.hint, **values)
+                error: Exception = ActionRefused(message.status, message.reason, message.hint, **_values(message))
             except (KeyError, IndexError, ValueError, TypeError, AttributeError):  # braces without values
                 error = EngineBusy(WRONG)
             return future.set_exception(error)
@@ -142,3 +141,7 @@ class Link:
 
     def _forget_cancelled(self) -> None:
         self._calls = {number: call for number, call in self._calls.items() if not call[0].cancelled()}
+
+
+def _values(message: Refused) -> Any:
+    return message.values

@@ -1,6 +1,6 @@
 """Messages of `queueviz.lite.1` that a browser sends, checked for shape and size.  No value of them is trusted."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
@@ -18,7 +18,7 @@ Whole = Annotated[int, Meta(ge=0, le=2**53)]
 Number = Annotated[int, Meta(ge=1, le=2**31)]
 Short = Annotated[str, Meta(max_length=120)]
 Digest = Annotated[str, Meta(max_length=64)]
-Hold = dict[str, Any]
+Hold = dict[str, object]
 
 
 class Hello(Struct, tag_field="k", tag="hello", frozen=True):
@@ -44,7 +44,7 @@ class CameMessage(Struct, tag_field="k", tag="came", frozen=True):
     ms: Whole
     at_ms: Whole
     name: Annotated[str, Meta(max_length=48)] | None
-    fields: dict[str, Any]
+    fields: dict[str, object]
     by: Short
 
 

@@ -1,4 +1,4 @@
-"""What a teacher changes in a course while its browsers are connected: the open steps, the poll, the due date."""
+"""Changes of a course while its browsers are connected: the open steps, the poll, the due date."""
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ class News(NamedTuple):
 
 
 class CourseNews:
-    """Reads each course with connected browsers once a second, and tells them what has changed.
+    """Reads each course with connected browsers once a second, and sends them what has changed.
 
     `read` returns the state of a course by its slug, None if it does not exist any more.
     """
@@ -36,7 +36,7 @@ class CourseNews:
     def enter(self, course: str, lab: str, link: Link) -> None:
         self._links.setdefault(course, {})[link] = lab
         if (known := self._known.get(course)) is not None:
-            self._tell(known, link, lab)
+            self._send(known, link, lab)
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._look())
 
@@ -65,9 +65,9 @@ class CourseNews:
             if before is not None and before.due != news.due:
                 link.end("again")  # it connects again, and learns its own date
             else:
-                self._tell(news, link, lab)
+                self._send(news, link, lab)
 
-    def _tell(self, news: News, link: Link, lab: str) -> None:
+    def _send(self, news: News, link: Link, lab: str) -> None:
         link.say("course", open_until=news.pace.get(lab), poll=news.poll)
 
 

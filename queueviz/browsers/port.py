@@ -16,7 +16,7 @@ from sandbox.control.readings import Entries, LookedBack, Reading, Refusal
 from sandbox.control.rights import Actor
 from sandbox.journal.event_filter import EventFilter
 from sandbox.kernel.errors import ActionRefused
-from sandbox.queries.rows.host import OpenedRow
+from sandbox.queries.rows.host import ListeningRow, OpenedRow
 from sandbox.queries.state_at import Kept
 
 if TYPE_CHECKING:
@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 
 TILE = "tile/"
 Answer = Reading | Refusal
+REASONS = {
+    "asleep": Refusal("asleep"),
+    "waking": Refusal("waking"),
+    "failed": Refusal("failed"),
+    "stopped": Refusal("stopped"),
+    "unknown": Refusal("unknown"),
+}
 
 
 class BrowserPort:
@@ -52,6 +59,12 @@ class BrowserPort:
             return self.hosted.intervene(slug, what, by)
         return _call(slug, "intervene", Done, _by_teacher, what=list(what), by=list(by))
 
+    def open_listener(self, slug: str) -> "Future[ListeningRow]":
+        return failed(_no_ports()) if is_in_browser(slug) else self.hosted.open_listener(slug)
+
+    def close_listener(self, slug: str) -> "Future[ListeningRow]":
+        return failed(_no_ports()) if is_in_browser(slug) else self.hosted.close_listener(slug)
+
     def renew_hold(self, slug: str, lease_s: float) -> "Future[None]":
         if not is_in_browser(slug):
             return self.hosted.renew_hold(slug, lease_s)
@@ -60,13 +73,13 @@ class BrowserPort:
             return _done(None)
         return _call(slug, "renew_hold", None, lease_s=lease_s)
 
-    def ask(self, slug: str, question: Question) -> "Future[dict[str, Any]]":
+    def ask(self, slug: str, question: Question) -> "Future[Any]":
         if not is_in_browser(slug):
             return self.hosted.ask(slug, question)
-        return _call(slug, "ask", dict[str, Any], **asked(question))
+        return _call(slug, "ask", dict[str, object], question=asked(question))
 
     def snapshot(self, slug: str) -> "Future[Any]":
-        return _call(slug, "snapshot", dict[str, Any]) if is_in_browser(slug) else self.hosted.snapshot(slug)
+        return _call(slug, "snapshot", dict[str, object]) if is_in_browser(slug) else self.hosted.snapshot(slug)
 
     def newest_seq(self, slug: str) -> "Future[int]":
         return _call(slug, "newest_seq", int) if is_in_browser(slug) else self.hosted.newest_seq(slug)
@@ -118,12 +131,12 @@ class BrowserPort:
         theirs = [name for name in channels if is_in_browser(_slug_of(name))]
         if not theirs:
             return self.hosted.read(channels, last=last)
-        answers: dict[str, Answer] = {}
+        answers: dict[str, Answer | str] = {}
         asked_of: dict[str, list[str]] = {}
         for name in theirs:
             link = link_of(_slug_of(name))
             if link is None or (name.startswith(TILE) and link.tile is None):
-                answers[name] = Refusal("asleep")
+                answers[name] = REASONS["asleep"]
             elif name.startswith(TILE):
                 assert link.tile is not None
                 answers[name] = link.tile
@@ -135,9 +148,8 @@ class BrowserPort:
 
         def in_order(values: list[list[Answer | str]]) -> list[Answer]:
             for (names, _), part in zip(parts, values, strict=True):
-                refused_too = [Refusal(answer) if isinstance(answer, str) else answer for answer in part]
-                answers.update(zip(names, refused_too, strict=False))
-            return [answers.get(name, Refusal("failed")) for name in channels]
+                answers.update(zip(names, part, strict=False))
+            return [_readable(answers.get(name)) for name in channels]
 
         return gathered([future for _, future in parts], in_order)
 
@@ -147,7 +159,15 @@ def away() -> ActionRefused:
     return ActionRefused(503, "This student's browser is not connected.", "Try again when it is.")
 
 
-def _call(slug: str, verb: str, returns: Any, before: Callable[[Link], None] | None = None, **args: Any) -> "Future[Any]":
+def _no_ports() -> ActionRefused:
+    return ActionRefused(
+        422, "A sandbox in the browser has no ports for real clients.", "Start a sandbox on the server."
+    )
+
+
+def _call(
+    slug: str, verb: str, returns: Any, before: Callable[[Link], None] | None = None, **args: Any
+) -> "Future[Any]":
     link = link_of(slug)
     if link is None:
         return failed(away())
@@ -165,6 +185,13 @@ def _done(value: Any) -> "Future[Any]":
     future: Future[Any] = Future()
     future.set_result(value)
     return future
+
+
+def _readable(answer: Answer | str | None) -> Answer:
+    """Return a channel's answer; a browser sends a refusal as its reason."""
+    if isinstance(answer, str) and answer in REASONS:
+        return REASONS[answer]
+    return answer if isinstance(answer, Reading | Refusal) else REASONS["failed"]
 
 
 def _row(slug: str) -> OpenedRow:

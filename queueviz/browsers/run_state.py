@@ -18,7 +18,7 @@ class Elsewhere(Exception):
 class RunState:
     """The newest state of a run, ahead of its row until `keep` has stored it.
 
-    `receipts`: of all its entries, in order; the first `stored` of them may be told to the browser.
+    `receipts`: of all its entries, in order; the first `stored` of them may be sent to the browser.
     """
 
     def __init__(self, run: LiteRun, receipts: list[str], due_at: datetime | None = None) -> None:

@@ -22,14 +22,14 @@ from sandbox.kernel.errors import ActionRefused, EngineBusy, SandboxError
 
 if TYPE_CHECKING:
     from queueviz.access.policy import Visit
+    from queueviz.browsers.port import BrowserPort
     from queueviz.models import Cluster
-    from sandbox.hosting.port import EnginePort
 
 log = logging.getLogger(__name__)
 
 GLANCE_S = 0.5  # how long a socket waits for the first look at a cluster; its pages wait longer
 
-_reported: WeakKeyDictionary[EnginePort, dict[str, AttachedSettings]] = WeakKeyDictionary()  # a new engine has none
+_reported: WeakKeyDictionary[BrowserPort, dict[str, AttachedSettings]] = WeakKeyDictionary()  # a new engine has none
 
 
 def settings_of(cluster: Cluster) -> AttachedSettings:

@@ -82,7 +82,7 @@ def order_of(run: LiteRun, entries: Sequence[LiteEntry]) -> RunOrder:
 
 
 class Known(NamedTuple):
-    """What the server knows of a run when its browser connects.
+    """A run at the time when its browser connects.
 
     `receipts`: of its entries, in order.  `due_at`: when the student's work is due.
     """
@@ -126,16 +126,16 @@ def keep(runs: Sequence[LiteRun], entries: Sequence[LiteEntry]) -> None:
         LiteRun.objects.bulk_update(runs, ["length", "receipt", "at_ms", "hold", "odd"])
 
 
-def note(told: Sequence[tuple[LiteRun, LabRow]]) -> None:
+def note(stated: Sequence[tuple[LiteRun, LabRow]]) -> None:
     """Store the labs as browsers say they are, with the progress that lists show until an execution has its own."""
-    for run, row in told:
+    for run, row in stated:
         LiteRun.objects.filter(pk=run.pk).update(row=row)
         sandbox = run.submission.sandbox
         if sandbox is not None and run.proof == LiteRun.Proof.NONE:
             submissions.note(sandbox, row)
 
 
-def here(runs: Sequence[LiteRun]) -> None:
+def note_connected(runs: Sequence[LiteRun]) -> None:
     """Record that the browsers of these runs are connected, and how far their clocks are."""
     presence.note_all([run.submission.enrolment_id for run in runs])
     LiteRun.objects.bulk_update(runs, ["at_ms", "hold"])

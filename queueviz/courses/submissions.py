@@ -10,6 +10,7 @@ from queueviz.access.database_limits import one_at_a_time
 from queueviz.access.visitor import Visitor
 from queueviz.courses import deadlines, grades
 from queueviz.courses.lab_seeds import seed_of
+from queueviz.courses.lite_models import LiteEntry, LiteRun
 from queueviz.courses.models import Enrolment, Submission
 from queueviz.models import Grant, Sandbox
 from queueviz.sandboxes import creation, ownership, visitor_actions
@@ -33,6 +34,9 @@ def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab, *, in_browser: bool 
         submission, _ = enrolment.submissions.get_or_create(lab=lab.slug, defaults={"steps": len(lab.steps)})
         if submission.sandbox is None:
             deadlines.demand(enrolment)  # the row that was just made is not kept then
+    if submission.sandbox is not None and not in_browser and _has_only_begun_in_browser(submission):
+        ownership.delete(visitor, submission.sandbox)
+        submission.sandbox = None
     if submission.sandbox is not None:
         if is_in_browser(submission.sandbox.slug):
             return submission
@@ -63,6 +67,17 @@ def begin(visitor: Visitor, enrolment: Enrolment, lab: Lab, *, in_browser: bool 
         _start(visitor, sandbox, lab)
     submission.refresh_from_db()
     return submission
+
+
+def _has_only_begun_in_browser(submission: Submission) -> bool:
+    """Return True if the lab was to run in a browser, and nothing came from there: that browser could not run it."""
+    assert submission.sandbox is not None
+    if not is_in_browser(submission.sandbox.slug):
+        return False
+    done = LiteEntry.objects.filter(run__submission=submission).exists()
+    if not done:
+        LiteRun.objects.filter(submission=submission).delete()
+    return not done
 
 
 def _start(visitor: Visitor, sandbox: Sandbox, lab: Lab) -> None:

@@ -47,9 +47,10 @@ NOT_LITE = frozenset({"audit", "branch", "connect", "history", "keep", "pipeline
 
 
 class Course(NamedTuple):
-    """What a course changes in the pages of its student.
+    """A course, for the pages of its student.
 
-    `slug`: of the course; empty without one.  `reader`: the student.  `scores`: they are shown.  `open_until`: returns the last open step, None if all are open.
+    `slug`: of the course; empty without one.  `reader`: the student.  `scores`: they are shown.  `open_until`: returns
+    the last open step, None if all are open.
     """
 
     slug: str

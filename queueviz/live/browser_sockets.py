@@ -187,13 +187,13 @@ class BrowserConsumer(AsyncWebsocketConsumer):
         else:
             self._send_at_once(text)
 
-    def _end_soon(self, why: str) -> None:
-        asyncio.get_running_loop().create_task(self._end(why))
+    def _end_soon(self, reason: str) -> None:
+        asyncio.get_running_loop().create_task(self._end(reason))
 
-    async def _end(self, why: str) -> None:
-        """Tell the browser why its socket ends: `elsewhere`, `removed`, or `again` if it is to connect once more."""
+    async def _end(self, reason: str) -> None:
+        """End the socket with a reason: `elsewhere`, `removed`, or `again` if the browser is to connect once more."""
         try:
-            await self.send(f'{{"k":"end","why":"{why}"}}')
+            await self.send(f'{{"k":"end","reason":"{reason}"}}')
             await self.close(ENDED)
         except Exception as error:  # the socket went away
             log.debug("ending the socket of %s failed: %s", self.slug, error)

@@ -19,11 +19,11 @@ from queueviz import engine
 from queueviz.access import policy, visitor
 from queueviz.access.hidden_names import Mask
 from queueviz.access.rate_limits import Rate
+from queueviz.browsers.hub import BrowserHub
 from queueviz.clusters import attached_clusters
 from queueviz.courses import presence
 from queueviz.links import share_links
 from queueviz.live.course_channels import CourseChannels, course_of
-from queueviz.browsers.hub import BrowserHub
 from queueviz.live.hubs import course_channels_of_this_loop, hub_of_this_loop
 from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused, SandboxError

@@ -29,7 +29,9 @@ def hub_of_this_loop(port: BrowserPort) -> BrowserHub:
     loop = asyncio.get_running_loop()
     if loop not in _hubs:
         still_see, hosted = database_sync_to_async(rights.still_see), port.hosted
-        kind = Viewers(hosted, still_see=still_see) if isinstance(hosted, PoolPort) else Hub(hosted, still_see=still_see)
+        kind = (
+            Viewers(hosted, still_see=still_see) if isinstance(hosted, PoolPort) else Hub(hosted, still_see=still_see)
+        )
         _hubs[loop] = BrowserHub(kind, port, still_see)
     return _hubs[loop]
 

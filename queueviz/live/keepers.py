@@ -1,4 +1,4 @@
-"""The writers of what browsers send, and the readers of what they are told: one of each for a loop with their sockets."""
+"""One writer of what browsers send, and one reader of their courses, for each loop that has their sockets."""
 
 import asyncio
 import weakref
@@ -34,7 +34,7 @@ def keeper_of_this_loop() -> Keeper:
         _keepers[loop] = Keeper(
             database_sync_to_async(lite_runs.keep),
             database_sync_to_async(lite_runs.note),
-            database_sync_to_async(lite_runs.here),
+            database_sync_to_async(lite_runs.note_connected),
         )
     return _keepers[loop]
 

@@ -76,6 +76,7 @@ def _files(built: Path) -> LiteFiles:
         packs.append({**pack, "url": folder + name, "size_bytes": size_bytes, "raw_bytes": size_bytes})
     own = sum((built / name).stat().st_size for name in OWN)
     return {
+        "digest": built.name,
         "pyodide": folder + files["pyodide"],
         "feed": folder + _sent(built, files["feed"]),
         "packs": packs,

@@ -10,7 +10,13 @@ from queueviz.lite.configuration import LIBRARIES
 from queueviz.translations import compile_translations
 from sandbox.lite.bundle import modules_of
 
-ROOTS = ("sandbox.lite.entry", "sandbox.lite.class_run", "sandbox.lite.recorder", "queueviz.lite.site", "queueviz.lite.tags")
+ROOTS = (
+    "sandbox.lite.entry",
+    "sandbox.lite.class_run",
+    "sandbox.lite.recorder",
+    "queueviz.lite.site",
+    "queueviz.lite.tags",
+)
 NOT_NEEDED = """
     _pyio _pyrepl antigravity bdb cProfile cmd code compileall ctypes curses dbm doctest ensurepip filecmp
     fileinput ftplib getpass graphlib idlelib imaplib lib2to3 mailbox modulefinder multiprocessing netrc

@@ -11,16 +11,17 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 
 from queueviz.access import visitor
-from queueviz.courses import lite_runs, presence, releases
+from queueviz.courses import lite_runs, presence, releases, submissions
 from queueviz.courses.course_access import visit_course
 from queueviz.courses.grid_texts import HELD
-from queueviz.courses.models import Course, Submission
+from queueviz.courses.models import Course, Enrolment, Submission
 from queueviz.operations.lite_files import lite_files
 from queueviz.pages.class_bands import poll_band
 from queueviz.pages.lite import TEXTS, Beginning, config_of
 from queueviz.slugs import is_in_browser
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS
+from sandbox.labs.lab import Lab
 
 PAGE = "queueviz/pages/course_lite.html"
 MANY = 20  # seats; from there on the students' browsers are the first choice
@@ -34,9 +35,21 @@ CLASS_TEXTS = {
 }
 
 
-def is_offered(course: Course) -> bool:
-    """Return True if labs of the course begin in browsers.  Without Lite's files they begin on the server."""
-    return course.where != Course.Where.SERVER and lite_files() is not None
+def begin(requester: visitor.Visitor, enrolment: Enrolment, lab: Lab, *, asks_server: bool = False) -> str:
+    """Begin or continue the student's work on this lab, and return the address of its page.
+
+    `asks_server`: the browser cannot run it.  Without Lite's files labs begin on the server.  Raises as
+    `submissions.begin`.
+    """
+    course = enrolment.course
+    in_browser = course.where != Course.Where.SERVER and lite_files() is not None
+    hosted = asks_server and may_be_hosted(course)
+    work = submissions.begin(requester, enrolment, lab, in_browser=in_browser and not hosted)
+    presence.note(requester)
+    assert work.sandbox is not None
+    if is_in_browser(work.sandbox.slug):
+        return reverse("course-lab-browser", args=[course.slug, lab.slug])
+    return reverse("lab", args=[work.sandbox.slug, lab.slug])
 
 
 def may_be_hosted(course: Course) -> bool:
@@ -63,13 +76,12 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponseBase:
     if work.sandbox is None or not is_in_browser(work.sandbox.slug):
         return redirect("course", slug)
     if files is None:
-        raise ActionRefused(
-            503, "Sandboxes in the browser were not built on this server.", "Ask the teacher to tell the operator."
-        )
-    lite_runs.begin(work, engine=files["digest"], now=timezone.now())
+        raise ActionRefused(503, "Sandboxes in the browser were not built on this server.", "Ask your teacher.")
+    run = lite_runs.begin(work, engine=files["digest"], now=timezone.now())
     presence.note(requester)
     values = _values(visit.course, work, shows_score=releases.is_released(visit.course))
     values |= {"course": visit.course, "enrolment": visit.enrolment, "asks": presence.asks(requester, visit.course)}
+    values |= {"may_be_hosted": may_be_hosted(visit.course) and not run.length}
     values |= poll_band(visit.course, visit.enrolment)
 
     @csp_update({"worker-src": ["'self'"], "frame-src": ["'self'"]})

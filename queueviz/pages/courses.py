@@ -13,14 +13,13 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from queueviz.access import visitor
-from queueviz.courses import deadlines, grades, joining, presence, releases, retention, submissions, teaching
+from queueviz.courses import deadlines, grades, joining, presence, releases, retention, teaching
 from queueviz.courses.course_access import CourseVisit, courses_of, visit_course
 from queueviz.courses.csv_cells import cell
 from queueviz.courses.models import MOST_STUDENTS, TIME_FACTORS, Course, Enrolment, Submission
 from queueviz.lti import scores
 from queueviz.pages import course_lite
 from queueviz.pages.course_notices import notices
-from queueviz.slugs import is_in_browser
 from sandbox.kernel.errors import ActionRefused
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS, pack_of
@@ -79,13 +78,7 @@ def lab(request: HttpRequest, slug: str, lab: str) -> HttpResponse:
     if lab not in LABS:
         raise Http404
     asks_server = request.POST.get("where") == Course.Where.SERVER
-    in_browser = course_lite.is_offered(visit.course) and not (asks_server and course_lite.may_be_hosted(visit.course))
-    submission = submissions.begin(requester, visit.enrolment, LABS[lab], in_browser=in_browser)
-    presence.note(requester)
-    assert submission.sandbox is not None
-    if is_in_browser(submission.sandbox.slug):
-        return redirect("course-lab-browser", slug, lab)
-    return redirect("lab", submission.sandbox.slug, lab)
+    return redirect(course_lite.begin(requester, visit.enrolment, LABS[lab], asks_server=asks_server))
 
 
 @require_POST

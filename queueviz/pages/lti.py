@@ -19,13 +19,13 @@ from queueviz import refusals
 from queueviz.access import visitor
 from queueviz.access.policy import Forbidden, NotFound
 from queueviz.access.rate_limits import Rate
-from queueviz.courses import joining, submissions
+from queueviz.courses import joining
 from queueviz.courses.course_access import visit_course
 from queueviz.lti import cookies, keys, launches, messages, scores, seats
 from queueviz.lti.models import LtiLaunch, LtiPlatform
 from queueviz.lti.registered import hosts_of, may_ask, platform_of, registration_of
 from queueviz.lti.registering import deep_link_uri
-from queueviz.pages import errors
+from queueviz.pages import course_lite, errors
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.labs.catalogue import LABS
 
@@ -120,9 +120,7 @@ def enter(request: HttpRequest, state: str) -> HttpResponse:
         joining.keep(requester, course, seats.secret_of(seat))
         answer = redirect("course", course.slug)
         if received.lab in LABS and received.lab in course.labs:
-            work = submissions.begin(requester, seat.enrolment, LABS[received.lab])
-            assert work.sandbox is not None
-            answer = redirect("lab", work.sandbox.slug, received.lab)
+            answer = redirect(course_lite.begin(requester, seat.enrolment, LABS[received.lab]))
         cookies.forget(answer, state)
         return answer
     link = launches.link_of(received)

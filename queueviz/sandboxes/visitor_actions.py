@@ -50,7 +50,7 @@ def ask(visitor: Visitor, slug: str, name: str, fields: Mapping[str, object]) ->
     question = parse_question(name, fields)
     if visit.is_attached:
         return cluster_resets.ask(visit, question)
-    answer = engine.answer(engine.port().ask(slug, question))
+    answer: dict[str, object] = engine.answer(engine.port().ask(slug, question))
     if isinstance(question, LabState):
         answer = answer if visit.sees_scores else dict(view_without_score(answer))
         answer = answer if visitor.link is None else hidden_names.without_teacher(answer)

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from sandbox.control.actions import Action
 
-
 BY = "owner"  # who acts in a run of which that is not recorded
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from sandbox.cluster.environment import Environment
 from sandbox.cluster.teacher_hold import Coming, Effect
@@ -85,7 +84,7 @@ class Interventions:
         if slug in self._until_s:
             self._until_s[slug] = self._environment.wall.monotonic() + lease_s
 
-    def hold_again(self, slug: str, hold: Mapping[str, Any]) -> None:
+    def hold_again(self, slug: str, hold: Mapping[str, object]) -> None:
         """Put a hold on a sandbox whose run was executed again: it was interrupted while the hold was there.
 
         Without a teacher's page it ends like any other.

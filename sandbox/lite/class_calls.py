@@ -1,7 +1,7 @@
 """Calls of a course's server to the engine in a student's browser: each by name, with JSON values in and out."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from sandbox.control.actions import parse_action
@@ -13,7 +13,7 @@ from sandbox.hosting.port import EnginePort
 from sandbox.journal.event_filter import EventFilter, Term
 from sandbox.kernel.errors import ActionRefused
 
-Args = Mapping[str, Any]
+Args = Any  # the JSON object of a call
 
 
 class ClassCalls:
@@ -35,9 +35,7 @@ class ClassCalls:
         return await method(args)
 
     async def do_act(self, args: Args) -> int:
-        return await asyncio.wrap_future(
-            self._port.act(self._slug, parse_action(args["fields"]), Actor(*args["by"]))
-        )
+        return await asyncio.wrap_future(self._port.act(self._slug, parse_action(args["fields"]), Actor(*args["by"])))
 
     async def do_intervene(self, args: Args) -> Any:
         what = Intervention(*args["what"])
@@ -55,7 +53,7 @@ class ClassCalls:
         return await asyncio.wrap_future(self._port.snapshot(self._slug))
 
     async def do_ask(self, args: Args) -> Any:
-        return await asyncio.wrap_future(self._port.ask(self._slug, parse_question(args["name"], args["values"])))
+        return await asyncio.wrap_future(self._port.ask(self._slug, parse_question(**args["question"])))
 
     async def do_newest_seq(self, args: Args) -> int:
         return await asyncio.wrap_future(self._port.newest_seq(self._slug))

@@ -6,7 +6,7 @@ run begins, and goes on after a reload or on another device, by execution of the
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Protocol
 
 import msgspec
@@ -14,12 +14,14 @@ import msgspec
 from sandbox.control.actions import StartLab
 from sandbox.control.branch_orders import Came, RunOrder
 from sandbox.control.questions import LabState
+from sandbox.control.readings import Refusal
 from sandbox.journal.events import ActionTaken, Entry
 from sandbox.journal.events.labs import LabFinished, LabStarted, PredictionGiven, StepMet
 from sandbox.journal.events.life import LimitReached
 from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused, SandboxError
-from sandbox.lite.class_calls import ClassCalls
+from sandbox.lite.class_calls import Args, ClassCalls
+from sandbox.lite.class_messages import Begin, CameRow, run_name
 from sandbox.lite.class_port import STUDENT, ClassPort
 from sandbox.lite.entry import Lite, reads_flights
 
@@ -32,7 +34,7 @@ OF_LAB = (LabStarted, StepMet, LabFinished, PredictionGiven)
 
 
 class Page(Protocol):
-    """What a run needs of its worker."""
+    """The worker of a run, as the run calls it."""
 
     def send(self, text: str) -> None:
         """Write a text to the socket."""
@@ -49,7 +51,7 @@ class Page(Protocol):
     def held(self, hold: str) -> None:
         """Show the teacher's control: a `HoldRow` as JSON."""
 
-    def ended(self, why: str) -> None:
+    def ended(self, reason: str) -> None:
         """Show that the server has ended the run here."""
 
 
@@ -82,14 +84,13 @@ class ClassRun:
         self._is_connected = self._runs = False
         self._sent = self._known = 0  # entries sent on this socket, and those with a receipt
         self._receipt = ""
-        self._entries: list[dict[str, object]] = []  # those without a receipt, in order
+        self._entries: list[CameRow] = []  # those without a receipt, in order
         self._row_is_new = True
         self._row: object = None
         self._was_held = False
         self._hello_ms = 0
-        self._begin: Mapping[str, Any] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self.begun: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self.begun: asyncio.Future[Begin] = asyncio.get_running_loop().create_future()
 
     @property
     def length(self) -> int:
@@ -100,9 +101,7 @@ class ClassRun:
 
     def connected(self) -> None:
         self._hello_ms = self._lite.now_ms()
-        self._say(
-            **self._hello, runs=self._runs, length=self.length, known=self._known, receipt=self._receipt
-        )
+        self._say(**self._hello, runs=self._runs, length=self.length, known=self._known, receipt=self._receipt)
 
     def disconnected(self) -> None:
         self._is_connected = False
@@ -114,11 +113,11 @@ class ClassRun:
         message = json_bytes.loads(text)
         match message.pop("k"):
             case "begin":
-                self._set_clock(message)
+                self._set_clock(message["now_ms"])
                 if not self.begun.done():
                     self.begun.set_result(message)
             case "go":
-                self._set_clock(message)
+                self._set_clock(message["now_ms"])
                 self.port.due_ms = message["due_ms"]
                 self._go_on(message["length"], message["receipt"])
             case "receipt":
@@ -134,8 +133,8 @@ class ClassRun:
                 await self._lite.hear(CLASS_VIEWER + message["v"], message["text"])
             case "close":
                 self._lite.close(CLASS_VIEWER + message["v"])
-            case "end" if message["why"] != "again":
-                self._page.ended(message["why"])
+            case "end" if message["reason"] != "again":
+                self._page.ended(message["reason"])
 
     def say_to_viewer(self, number: int, text: str) -> None:
         """Send a text of the engine's sockets to a viewer behind the server."""
@@ -155,7 +154,7 @@ class ClassRun:
         order = _order(begin, self._entries)
         if reads_flights("lab", begin["lab"]) or any((came.fields or {}).get("feed") for came in order.came):
             await self._feed()
-        self._keep_all(begin)
+        self._keep_all()
         await self._lite.execute(self._slug, order, progress)
         sandbox = self._lite.awake(self._slug)
         sandbox.cluster.journal_files.on_fact(self._take_fact)
@@ -163,29 +162,26 @@ class ClassRun:
         self.port.open_until, self.port.due_ms = begin["open_until"], begin["due_ms"]
         if begin["hold"]:
             self._lite.hold_again(self._slug, begin["hold"])
-        self._begin, self._runs = begin, True
+        self._runs = True
         if not self.length:
             await asyncio.wrap_future(self.port.act(self._slug, StartLab(lab=begin["lab"]), STUDENT))
         self._go_on(self._known, self._receipt)
         self._begin_task(self._tick())
 
-    def _only_here(self, begin: Mapping[str, Any]) -> list[dict[str, object]]:
+    def _only_here(self, begin: Begin) -> list[CameRow]:
         """Return the kept entries of this run that follow those of the server."""
-        head, *lines = self._kept.splitlines() or [b"{}"]
-        if _parsed(head) != _head(begin):
+        kept = list(_parsed(self._kept))
+        if not kept or kept[0] != run_name(begin):
             return []
-        entries: dict[int, dict[str, object]] = {}
-        for line in lines:
-            if not (entry := _parsed(line)):
-                break  # cut short
-            entries[entry["n"]] = entry
-        following = []
+        entries: dict[int, CameRow] = {entry["n"]: entry for entry in kept[1:]}
+        following: list[CameRow] = []
         while (number := self._known + len(following) + 1) in entries:
             following.append(entries[number])
         return following
 
-    def _keep_all(self, begin: Mapping[str, Any]) -> None:
-        self._page.keep(b"".join(json_bytes.dumps(each) + b"\n" for each in (_head(begin), *self._entries)), True)
+    def _keep_all(self) -> None:
+        rows = (run_name(self.begun.result()), *self._entries)
+        self._page.keep(b"".join(json_bytes.dumps(row) + b"\n" for row in rows), True)
 
     def _take_fact(self, entry: Entry) -> None:
         if isinstance(entry.event, OF_LAB) or (isinstance(entry.event, ActionTaken) and entry.came is not None):
@@ -194,13 +190,21 @@ class ClassRun:
             return
         event = entry.event
         if isinstance(event, ActionTaken):
-            what: dict[str, object] = {"name": event.action, "fields": event.fields, "by": event.by}
+            name, fields, by = event.action, event.fields, event.by
         elif isinstance(event, LimitReached):
-            what = {"name": None, "fields": event._asdict(), "by": str(STUDENT)}
+            name, fields, by = "", event._asdict(), str(STUDENT)
         else:
             log.error("%s cannot be in a course's run", type(event).__name__)
             return
-        came = {"n": self.length + 1, "turn": entry.came.turn, "ms": entry.came.ms, "at_ms": entry.at_ms, **what}
+        came: CameRow = {
+            "n": self.length + 1,
+            "turn": entry.came.turn,
+            "ms": entry.came.ms,
+            "at_ms": entry.at_ms,
+            "name": name or None,
+            "fields": fields,
+            "by": by,
+        }
         self._entries.append(came)
         self._page.keep(json_bytes.dumps(came) + b"\n", False)
         self._page.changed(self.length, self._known)
@@ -226,7 +230,7 @@ class ClassRun:
     def _take_receipt(self, n: int, receipt: str) -> None:
         self._forget(n, receipt)
         if not self._entries:
-            self._keep_all(self._begin)
+            self._keep_all()
         self._send_entries()
         self._page.changed(self.length, self._known)
 
@@ -249,6 +253,8 @@ class ClassRun:
 
     async def _show(self) -> None:
         [reading] = await asyncio.wrap_future(self._lite.port.read([f"tile/{self._slug}"]))
+        if isinstance(reading, Refusal):
+            return
         tile = {"tile": reading.data["tile"], "seq": reading.seq, "rate": reading.rate, "epoch": reading.epoch}
         sandbox = self._lite.awake(self._slug)
         self._say(k="tile", **tile, **({"hold": sandbox.record.hold} if sandbox.record.hold else {}))
@@ -263,7 +269,7 @@ class ClassRun:
             self._say(k="lab", row=self._row)
         self._page.held(json_bytes.dumps(view["hold"]).decode())
 
-    async def _answer(self, id: int, verb: str, args: Mapping[str, Any]) -> None:
+    async def _answer(self, id: int, verb: str, args: Args) -> None:
         if not self._runs:
             return self._say(k="refused", id=id, status=503, reason="The run begins.", hint="Try again in a moment.")
         try:
@@ -278,10 +284,10 @@ class ClassRun:
             return self._say(k="refused", id=id, status=503, reason=type(error).__name__, hint="Try again.")
         return self._say(k="did", id=id, value=value)
 
-    def _set_clock(self, message: Mapping[str, Any]) -> None:
+    def _set_clock(self, server_ms: int) -> None:
         """Learn the difference of the clocks: the server's answer came in the middle of the way."""
         now_ms = self._lite.now_ms()
-        self.calls.late_ms = round((now_ms + self._hello_ms) / 2) - int(message["now_ms"])
+        self.calls.late_ms = round((now_ms + self._hello_ms) / 2) - server_ms
 
     def _say(self, **message: Any) -> None:
         self._page.send(msgspec.json.encode(message).decode())
@@ -292,28 +298,28 @@ class ClassRun:
         task.add_done_callback(self._tasks.discard)
 
 
-def _order(begin: Mapping[str, Any], more: list[dict[str, Any]]) -> RunOrder:
+def _order(begin: Begin, more: list[CameRow]) -> RunOrder:
     came = [Came(turn, ms, name, fields, by=by) for turn, ms, name, fields, by in begin["came"]]
-    came += [Came(each["turn"], each["ms"], each["name"], each["fields"], by=each["by"]) for each in more]
+    came += [Came(row["turn"], row["ms"], row["name"], row["fields"], by=row["by"]) for row in more]
     return RunOrder(
-        **{
-            name: begin[name]
-            for name in ("template", "preset", "seed", "wall_ms", "memory_bytes", "first_port", "conditions", "changes")
-        },
+        template=begin["template"],
+        preset=begin["preset"],
+        seed=begin["seed"],
+        wall_ms=begin["wall_ms"],
+        memory_bytes=begin["memory_bytes"],
+        first_port=begin["first_port"],
+        conditions=begin["conditions"],
+        changes=begin["changes"],
         came=tuple(came),
         until=0,
-        until_ms=max([begin["until_ms"], *(each["at_ms"] for each in more)]),
+        until_ms=max([begin["until_ms"], *(row["at_ms"] for row in more)]),
     )
 
 
-def _head(begin: Mapping[str, Any]) -> dict[str, object]:
-    """Return what names a run in the browser's storage."""
-    return {"seed": begin["seed"], "wall_ms": begin["wall_ms"]}
-
-
-def _parsed(line: bytes) -> dict[str, Any]:
-    try:
-        value = json_bytes.loads(line)
-    except json_bytes.JSONDecodeError:
-        return {}
-    return value if isinstance(value, dict) else {}
+def _parsed(kept: bytes) -> Iterator[Any]:
+    """Yield the rows of a kept log, up to one that was cut short."""
+    for line in kept.splitlines():
+        try:
+            yield json_bytes.loads(line)
+        except json_bytes.JSONDecodeError:
+            return

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from sandbox.cluster.config import HostConfig
 from sandbox.control.actions import StartLab
@@ -127,7 +127,7 @@ class Lite:
     def ring(self) -> None:
         """Do nothing: as a bell, this only keeps a sandbox awake."""
 
-    def hold_again(self, slug: str, hold: Mapping[str, Any]) -> None:
+    def hold_again(self, slug: str, hold: Mapping[str, object]) -> None:
         """Put a teacher's hold on the sandbox, as it was when its run was interrupted."""
         self._host.interventions.hold_again(slug, hold)
 

@@ -176,6 +176,7 @@ NEEDS: dict[str, list[Ask]] = {
     "c/<slug:slug>/students/<int:number>/data/export.zip": [Ask("GET", "grade", {"number": "0"}, finds=False)],
     "c/<slug:slug>/hand/": [Ask("POST", "see", body={"do": "down"})],
     "c/<slug:slug>/labs/<slug:lab>/": [Ask("POST", "see", {"lab": "orderly-lock"}, finds=False)],
+    "c/<slug:slug>/labs/<slug:lab>/browser/": [Ask("GET", "see", {"lab": "orderly-lock"}, finds=False)],
     "c/<slug:slug>/lobby/": [Ask("POST", "grade", body={"state": "closed"})],
     "c/<slug:slug>/lti/": [*GRADE, Ask("POST", "grade", body={"do": "unlink", "link": "0"}, finds=False)],
     "c/<slug:slug>/lti/resend/": [Ask("POST", "see", body={"lab": "orderly-lock"}, finds=False)],

@@ -116,8 +116,8 @@ class Player:
     def held(self, hold: str) -> None:
         """Show nothing."""
 
-    def ended_by(self, why: str) -> None:
-        self.ended.append(why)
+    def ended_by(self, reason: str) -> None:
+        self.ended.append(reason)
 
     # The line, as class_socket.js.
 
@@ -169,8 +169,8 @@ class Player:
             self.on_s.append(time.monotonic())
         if message["k"] == "receipt":
             self.receipts[message["n"]] = message["receipt"]
-        if message["k"] == "end" and message["why"] != "again":
-            self.ended.append(message["why"])
+        if message["k"] == "end" and message["reason"] != "again":
+            self.ended.append(message["reason"])
         await self.run.hear(text)
 
     def _do(self, work: Any) -> "asyncio.Task[Any]":
@@ -209,8 +209,7 @@ class PlayedRun(ClassRun):
         return self._tasks
 
     async def begin(self, progress: Any = None) -> None:
-        self._begin = await self.begun
-        self._wall_ms = self._begin["wall_ms"]
+        self._wall_ms = (await self.begun)["wall_ms"]
         self._runs = True
         self._go_on(0, "")
         self._begin_task(self._tick())

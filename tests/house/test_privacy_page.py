@@ -50,7 +50,7 @@ def test_no_field_is_described_that_is_no_more() -> None:
 
 
 def test_the_numbers_it_says_are_those_of_the_code() -> None:
-    assert f"one ZIP file of {MOST_BYTES // 2**20} MiB at most" in PAGE
+    assert f"one ZIP file of {MOST_BYTES // 2**20} MiB at most" in (DOCS / "student-data.md").read_text("utf-8")
     assert f"for {SESSION_COOKIE_AGE // 86_400} days from the last use" in PAGE
     assert f"| `--students N` | 1 to {MOST_STUDENTS}; default 12 |" in (DOCS / "demo.md").read_text("utf-8")
 

@@ -1,17 +1,21 @@
 """Pages and sockets against a port with nothing behind it; what needs the real engine says so by its fixture."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from channels.db import database_sync_to_async
 from django.test import Client
 from django.utils import translation
 
 from queueviz import engine
 from queueviz.access import creation_limits
+from queueviz.browsers.port import BrowserPort
 from queueviz.courses import broadcasts, exporting, joining, polling, presence
 from queueviz.links import past_sandboxes, recordings, replay_state, share_links
+from queueviz.live import keepers
 from queueviz.pages import accounts
 from queueviz.sandboxes import demo, visitor_actions
 from sandbox.cluster.actors.feeds import prepare_flights
@@ -23,6 +27,9 @@ from tests.web.courses import LAB, course_of
 from tests.web.fake_port import FakePort
 from tests.web.fake_recordings import FakeRecordings
 from tests.web.stage import Stage
+
+if TYPE_CHECKING:
+    from sandbox.hosting.port import EnginePort
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +74,8 @@ def _fresh_rates() -> None:
 @pytest.fixture
 def port(monkeypatch: pytest.MonkeyPatch) -> FakePort:
     fake = FakePort()
-    monkeypatch.setattr(engine, "port", lambda: fake)
+    with_browsers = BrowserPort(cast("EnginePort", fake))
+    monkeypatch.setattr(engine, "port", lambda: with_browsers)
     monkeypatch.setattr(engine, "is_running", lambda: True)
     monkeypatch.setattr(engine, "PATIENCE_S", 0.05)
     monkeypatch.setattr(recordings, "of_server", lambda: FakeRecordings(fake))
@@ -130,3 +138,16 @@ def stage() -> Iterator[Stage]:
     made = Stage()
     yield made
     made.close()
+
+
+@pytest.fixture
+async def quiet() -> AsyncIterator[None]:
+    """The loop's own readers and writers end before the database is emptied."""
+    yield
+    loop = asyncio.get_running_loop()
+    keeper, news = keepers._keepers.get(loop), keepers._news.get(loop)
+    tasks = [*(keeper._tasks if keeper else ()), *([news._task] if news and news._task else ())]
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await database_sync_to_async(lambda: None)()  # the thread has done what they began

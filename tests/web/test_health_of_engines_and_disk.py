@@ -10,6 +10,7 @@ from django.db import OperationalError
 from django.test import Client
 
 from queueviz import engine
+from queueviz.browsers.port import BrowserPort
 from queueviz.engines.pool import Pool
 from queueviz.engines.port import PoolPort
 from queueviz.operations import server_load
@@ -112,7 +113,7 @@ def pool(monkeypatch: pytest.MonkeyPatch, disk: SimpleNamespace) -> ScriptedPool
 
     scripted.ask = ask
     port = PoolPort(cast(Pool, scripted))
-    monkeypatch.setattr(engine, "port", lambda: port)
+    monkeypatch.setattr(engine, "port", lambda: BrowserPort(port))
     return cast(ScriptedPool, scripted)
 
 

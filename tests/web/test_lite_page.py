@@ -58,6 +58,7 @@ def test_the_page_has_the_addresses_of_its_files(visitor: Client, built: Path) -
     config = _config(visitor.get("/lite/flights/"))
     folder = "/static/lite/0123456789abcdef/"
     assert config["files"] == {
+        "digest": "0123456789abcdef",
         "pyodide": f"{folder}pyodide.mjs",
         "packs": [MANIFEST["files"]["packs"][0] | {"url": f"{folder}engine.zip"}],
         "feed": f"{folder}flights.csv",

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from channels.testing import WebsocketCommunicator
 
+from queueviz.browsers.port import BrowserPort
 from queueviz.live.hubs import hub_of_this_loop
 from queueviz.models import Sandbox
 from sandbox.control.limits import SocketLimits
@@ -179,7 +180,7 @@ async def test_a_silent_engine_does_not_hold_up_the_socket(board: FakePort) -> N
     await say(tab, k="ping", t=7)
     assert await hear(tab) == {"k": "pong", "t": 7}
     await tab.disconnect()
-    assert hub_of_this_loop(board).sockets == 0
+    assert hub_of_this_loop(BrowserPort(board)).sockets == 0
 
 
 async def test_a_consumer_that_is_killed_without_a_word_frees_its_place(board: FakePort) -> None:
@@ -187,17 +188,17 @@ async def test_a_consumer_that_is_killed_without_a_word_frees_its_place(board: F
     tab = await opened()
     await say(tab, k="sub", ch=BOARD)
     await hear(tab)
-    assert hub_of_this_loop(board).sockets == 1
+    assert hub_of_this_loop(BrowserPort(board)).sockets == 1
     tab.future.cancel()
     with pytest.raises(asyncio.CancelledError):
         await tab.future
-    assert hub_of_this_loop(board).sockets == 0
+    assert hub_of_this_loop(BrowserPort(board)).sockets == 0
     assert board.bells[SLUG] == []
 
 
 async def test_no_more_subscriptions_wait_for_a_slow_engine_than_the_limit(board: FakePort) -> None:
     await kept()
-    hub_of_this_loop(board).limits = SocketLimits(waiting_messages=2)
+    hub_of_this_loop(BrowserPort(board)).hosted.limits = SocketLimits(waiting_messages=2)
     board.silent.add("subscribe")
     tab = await opened()
     for number in range(6):

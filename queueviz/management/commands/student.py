@@ -1,4 +1,4 @@
-"""`manage.py student list|export|delete COURSE …`: show, export or delete students' stored data (docs/privacy.md)."""
+"""`manage.py student list|export|delete COURSE …`: show, export or delete students' data (docs/student-data.md)."""
 
 import argparse
 from pathlib import Path

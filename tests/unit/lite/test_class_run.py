@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from queueviz.courses.lite_runs import CONFIG
-from sandbox.control.actions import Action, AnswerStep, SetRate
 from sandbox.cluster.journal_files import DIRECTORY
+from sandbox.control.actions import Action, AnswerStep, SetRate
 from sandbox.hosting.recipes import written
 from sandbox.journal.segments import rows_since
 from sandbox.kernel.errors import ActionRefused
@@ -99,8 +99,8 @@ class Browser:
     def held(self, hold: str) -> None:
         self.holds.append(json.loads(hold))
 
-    def ended(self, why: str) -> None:
-        self.why_ended.append(why)
+    def ended(self, reason: str) -> None:
+        self.why_ended.append(reason)
 
     def send(self, text: str) -> None:
         message = json.loads(text)
@@ -113,7 +113,11 @@ class Browser:
             return
         entries = self.server.entries
         if message["k"] == "hello":
-            known = {"length": len(entries), "receipt": f"receipt {len(entries)}" if entries else "", "now_ms": self.server_ms()}
+            known = {
+                "length": len(entries),
+                "receipt": f"receipt {len(entries)}" if entries else "",
+                "now_ms": self.server_ms(),
+            }
             known["due_ms"] = self.server.due_ms
             self._hear({"k": "go", **known} if message["runs"] else self.server.begin() | {"now_ms": self.server_ms()})
         elif message["k"] == "came":
@@ -326,7 +330,7 @@ def test_a_viewer_behind_the_server_gets_the_board_until_it_leaves(tmp_path: Pat
 
 def test_the_run_ends_when_it_goes_on_elsewhere(tmp_path: Path) -> None:
     browser = Browser(tmp_path, Server()).open()
-    browser.loop.run(browser.run.hear('{"k":"end","why":"again"}'))
+    browser.loop.run(browser.run.hear('{"k":"end","reason":"again"}'))
     assert not browser.why_ended
-    browser.loop.run(browser.run.hear('{"k":"end","why":"elsewhere"}'))
+    browser.loop.run(browser.run.hear('{"k":"end","reason":"elsewhere"}'))
     assert browser.why_ended == ["elsewhere"]

@@ -1,4 +1,4 @@
-/* The run of a course's lab in the worker: its socket, what the browser keeps of it, and what the page is told. */
+/* The run of a course's lab in the worker: its socket, what the browser keeps of it, and the messages to the page. */
 import { ClassSocket } from "./class_socket.js";
 import { HOME } from "./python.js";
 
@@ -63,9 +63,9 @@ export async function beginClass(py, order, { say, closed, feed, log, saved, exe
     },
     course: (poll, open_until) => tell({ what: "course", poll, open_until: open_until ?? null }),
     held: (hold) => tell({ what: "held", hold: JSON.parse(hold) }),
-    ended(why) {
+    ended(reason) {
       socket?.end();
-      postMessage({ k: "failed", why: `class.${why}`, refusal: null });
+      postMessage({ k: "failed", why: `class.${reason}`, refusal: null });
     },
   };
   const [make, begin] = await py.runPythonAsync(PYTHON);
