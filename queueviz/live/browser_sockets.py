@@ -44,6 +44,7 @@ SUBPROTOCOL = "queueviz.lite.1"
 NOT_YOURS = 4403
 ENDED = 4410  # with an `end` message before it
 HELLO_WITHIN_S = 10.0
+TILES_PER_BEAT = 4  # a browser that hears nothing for 15 s connects again
 LIMITS = HostLimits()
 TILES = Rate(2, 10, what="tiles")
 ROWS = Rate(2, 20, what="labs")
@@ -59,6 +60,7 @@ class BrowserConsumer(AsyncWebsocketConsumer):
     _counted = False
     _late: asyncio.TimerHandle | None = None
     _entering = False
+    _tiles = 0
 
     async def __call__(self, *args: Any) -> None:
         try:
@@ -158,7 +160,9 @@ class BrowserConsumer(AsyncWebsocketConsumer):
             case TileMessage() if TILES.admits(self._key):
                 link.take_tile(message)
                 state.see(message)
-                link.say("beat")
+                self._tiles += 1
+                if self._tiles % TILES_PER_BEAT == 1:
+                    link.say("beat")
             case LabMessage() if ROWS.admits(self._key):
                 self.keeper.add_row(state, message.row)
             case Did() | Refused():
