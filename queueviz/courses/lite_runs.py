@@ -150,8 +150,8 @@ def _update(runs: Sequence[LiteRun], *names: str) -> None:
 
     `bulk_update` builds an expression for each value: it takes ten times as long.
     """
-    fields = [LiteRun._meta.get_field(name) for name in names]
-    columns = ", ".join(f"{connection.ops.quote_name(field.column)} = %s" for field in fields)
+    fields = [field for field in LiteRun._meta.concrete_fields if field.name in names]
+    columns = ", ".join(f"{connection.ops.quote_name(str(field.column))} = %s" for field in fields)
     values = [
         (*(field.get_db_prep_save(getattr(run, field.attname), connection) for field in fields), run.pk) for run in runs
     ]

@@ -89,8 +89,7 @@ class Class:
         real = len(seats.students) - browsers
         self._browsers = Browsers(server.url, seats.course, LAB.slug, seats.students[real:])
         self.players = [
-            Player(server.url, seat, address_of(number), recording)
-            for number, seat in enumerate(seats.students[:real])
+            Player(server.url, seat, address_of(number), recording) for number, seat in enumerate(seats.students[:real])
         ]
         by_number = {player.seat.number: player for player in self.players}
         self.grid = Grid(server.url, seats.teacher, seats.course, by_number)
@@ -162,7 +161,7 @@ class Class:
         self._steady.append((from_s, time.monotonic()))
 
     async def _back_s(self, killed_s: float, up_s: float) -> list[float]:
-        """Return for each player the seconds from the server's start until it was on, without those who were cut off."""
+        """Return for each player who was not cut off the seconds from the server's start until it was on."""
         expected = [
             player for player in self.players if player.cut.until_s < killed_s or player.cut.from_s > up_s + MARGIN_S
         ]
@@ -181,9 +180,7 @@ def most_browsers(students: int) -> int:
     return min(MOST_BROWSERS, students - 1) if possible() else 0
 
 
-def run(
-    students: int = 60, browsers: int = 0, *, cut_s: float = CUT_S, part_s: float = PART_S
-) -> dict[str, Any]:
+def run(students: int = 60, browsers: int = 0, *, cut_s: float = CUT_S, part_s: float = PART_S) -> dict[str, Any]:
     """Return the figures of one lesson.  `browsers`: of the students, who have a real one."""
     with served() as server:
         seats, recording = seats_of(server.home, LAB.slug, students), record()

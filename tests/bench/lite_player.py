@@ -22,7 +22,7 @@ from tests.bench.lite_recording import Recording
 from tests.bench.lite_seats import Seat
 
 PROTOCOL = "queueviz.lite.1"
-SOONEST_S, LATEST_S, SILENT_S = 0.4, 8.0, 15.0  # as class_socket.js
+SOONEST_S, LATEST_S, SILENT_S = 0.4, 4.0, 15.0  # as class_socket.js
 NOT_YOURS = 4403
 ENTRY_EVERY_S = 10.0
 OF_LAB = ("StartLab", "AnswerStep")  # the lab's row changes with these only

@@ -30,7 +30,9 @@ def record() -> Recording:
             browser.pass_s(PAUSE_S)
             browser.act(SetRate(rate=rate))
         browser.pass_s(PAUSE_S)
-        recording = Recording(*([sent for sent in browser.sent if sent["k"] == kind] for kind in ("tile", "came", "lab")))
+        recording = Recording(
+            *([sent for sent in browser.sent if sent["k"] == kind] for kind in ("tile", "came", "lab"))
+        )
         logging.disable(logging.ERROR)  # a worker's engine ends with its page, without a word
         browser.loop.run(browser.run._lite.end())
         del browser

@@ -79,8 +79,9 @@ async def test_the_teacher_sees_a_row_a_student_and_then_only_what_changes(lesso
 
 
 async def test_the_grid_of_a_thousand_students_is_sent_too(lesson: Lesson) -> None:
-    places = (Enrolment(course=lesson.course, pseudonym=f"Student {n}", digest=str(n), note="x" * 280) for n in range(998))
-    await Enrolment.objects.abulk_create(places)
+    await Enrolment.objects.abulk_create(
+        Enrolment(course=lesson.course, pseudonym=f"Student {n}", digest=str(n), note="x" * 280) for n in range(998)
+    )
     tab = await opened(OWN, cookie(lesson.teacher))
     await say(tab, k="sub", ch=lesson.name)
     first = await hear(tab)

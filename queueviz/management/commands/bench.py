@@ -75,7 +75,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--where", choices=WHERE, default=WHERE[0], help="class: where the labs run (default server)"
         )
-        parser.add_argument("--browsers", type=int, metavar="5", help="class with --where lite: students with a Chromium")
+        parser.add_argument(
+            "--browsers", type=int, metavar="5", help="class with --where lite: students with a Chromium"
+        )
         parser.add_argument("--burst", type=int, metavar="120", help="class with --lab: answers within one second")
         parser.add_argument("--start", type=int, metavar="60", help="class with --lab: starts within three seconds")
         parser.add_argument("--rate", type=_numbers, metavar="1,20", help="class: clock rates of the sandboxes")
@@ -162,7 +164,7 @@ def _in_browsers(
 ) -> dict[str, object]:
     """Run one lesson whose labs run in the students' browsers, and return its figures."""
     if options["where"] != "lite" or bench != "class" or options["lab"] or others or len(students) != 1:
-        raise CommandError("--where lite needs the bench class, and takes one number for --students and --browsers only.")
+        raise CommandError("--where lite needs the bench class, takes one number of --students, and --browsers.")
     count, most = options["browsers"], module.most_browsers(students[0])
     if count is not None and not 0 <= count <= most:
         raise CommandError(f"--browsers takes a number from 0 to {most}: built Lite and Chromium are needed for more.")

@@ -1,7 +1,6 @@
 """Browsers that connect in the same moment, as all do after a restart: one look into the database serves many."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 from queueviz.browsers.arrivals import MOST_AT_ONCE, Arrivals
 from sandbox.live.database_turns import DatabaseTurns
@@ -31,8 +30,7 @@ class Lobby:
 
     def come(self, *visitors: int) -> "list[asyncio.Task[str | None]]":
         turns = self.loop.run(_turns())
-        ask: Callable[[int], Awaitable[str | None]] = lambda visitor: self.arrivals.ask(turns, visitor, "run")
-        return [self.loop.create_task(ask(visitor)) for visitor in visitors]
+        return [self.loop.create_task(self.arrivals.ask(turns, visitor, "run")) for visitor in visitors]
 
 
 async def _turns() -> DatabaseTurns:
