@@ -1,7 +1,7 @@
 """Browsers that connect: all that wait in the same moment share one look into the database.
 
-After a restart a whole course connects at once.  One look for each would take minutes, and each browser gives up after
-seconds and comes again.
+After a restart a whole course connects at once.  One look for each would take minutes, and each browser waits for
+seconds only and connects again.
 """
 
 import asyncio
@@ -10,30 +10,30 @@ from typing import Generic, TypeVar
 
 from sandbox.live.database_turns import DatabaseTurns
 
-Who = TypeVar("Who")
+Asker = TypeVar("Asker")
 Answer = TypeVar("Answer")
 
 MOST_AT_ONCE = 50  # so that others' calls to the database wait for tens of milliseconds only
 
 
-class Arrivals(Generic[Who, Answer]):
+class Arrivals(Generic[Asker, Answer]):
     """The browsers of one loop that wait to be known.
 
     `look` returns an answer for each visitor and slug, None for one who may not come.
     """
 
-    def __init__(self, look: Callable[[list[tuple[Who, str]]], Awaitable[list[Answer | None]]]) -> None:
+    def __init__(self, look: Callable[[list[tuple[Asker, str]]], Awaitable[list[Answer | None]]]) -> None:
         self._look = look
-        self._waiting: dict[asyncio.Future[Answer | None], tuple[Who, str]] = {}
+        self._waiting: dict[asyncio.Future[Answer | None], tuple[Asker, str]] = {}
         self._work: asyncio.Task[None] | None = None
 
-    async def ask(self, turns: DatabaseTurns, who: Who, slug: str) -> Answer | None:
+    async def ask(self, turns: DatabaseTurns, visitor: Asker, slug: str) -> Answer | None:
         """Return the answer for one browser.  Raises what `look` raises."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Answer | None] = loop.create_future()
-        self._waiting[answer] = who, slug
+        self._waiting[answer] = visitor, slug
         if self._work is None or self._work.done():
-            self._work = loop.create_task(self._serve_all(turns))  # its own: a browser that gives up does not end it
+            self._work = loop.create_task(self._serve_all(turns))  # its own: a browser that is gone does not end it
         try:
             return await answer
         finally:

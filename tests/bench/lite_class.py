@@ -82,10 +82,18 @@ class Class:
     """The parts of one lesson: the server, the players, the teacher's grid, and real browsers."""
 
     def __init__(
-        self, server: Server, seats: Seats, recording: Recording, browsers: int, *, cut_s: float, part_s: float
+        self,
+        server: Server,
+        seats: Seats,
+        recording: Recording,
+        browsers: int,
+        *,
+        cut_s: float,
+        part_s: float,
+        settle_s: float,
     ) -> None:
         self.server = server
-        self._cut_s, self._part_s = cut_s, part_s
+        self._cut_s, self._part_s, self._settle_s = cut_s, part_s, settle_s
         real = len(seats.students) - browsers
         self._browsers = Browsers(server.url, seats.course, LAB.slug, seats.students[real:])
         self.players = [
@@ -105,7 +113,7 @@ class Class:
         async with self._browsers:
             await self._until(lambda: all(player.came for player in self.players), "all have begun")
             begun_s = time.monotonic()
-            await asyncio.sleep(SETTLE_S)
+            await asyncio.sleep(self._settle_s)
             self._plan_cuts()
             await self._watch()
             memory = memory_mib(self.server.pid)
@@ -114,7 +122,7 @@ class Class:
             await asyncio.to_thread(self.server.start)
             up_s, start_cpu_s = time.monotonic(), cpu_s(self.server.pid)
             back_s = await self._back_s(killed_s, up_s)
-            await asyncio.sleep(SETTLE_S)
+            await asyncio.sleep(self._settle_s)
             await self._watch()
             memory_later = memory_mib(self.server.pid)
             for player in self.players:
@@ -180,13 +188,15 @@ def most_browsers(students: int) -> int:
     return min(MOST_BROWSERS, students - 1) if possible() else 0
 
 
-def run(students: int = 60, browsers: int = 0, *, cut_s: float = CUT_S, part_s: float = PART_S) -> dict[str, Any]:
+def run(
+    students: int = 60, browsers: int = 0, *, cut_s: float = CUT_S, part_s: float = PART_S, settle_s: float = SETTLE_S
+) -> dict[str, Any]:
     """Return the figures of one lesson.  `browsers`: of the students, who have a real one."""
     with served() as server:
         seats, recording = seats_of(server.home, LAB.slug, students), record()
 
         async def played() -> tuple[dict[str, Any], list[Player]]:
-            lesson = Class(server, seats, recording, browsers, cut_s=cut_s, part_s=part_s)
+            lesson = Class(server, seats, recording, browsers, cut_s=cut_s, part_s=part_s, settle_s=settle_s)
             return await lesson.play(), lesson.players
 
         figures, players = asyncio.run(played())
@@ -219,7 +229,8 @@ def count(
     """Compare the players' own lists with the rows.  An entry is named by its turn.
 
     `entries_that_differ`: rows whose number or content is not what was sent; `receipts_broken`: rows whose receipt does
-    not follow from the one before; `receipts_that_differ`: told receipts that the row of that number does not have.
+    not follow from the one before; `receipts_that_differ`: a player's receipts that are not
+    those of the rows.
     """
     figures = Counter[str]()
     for slug, (came, receipts) in sent.items():

@@ -29,9 +29,9 @@ OF_LAB = ("StartLab", "AnswerStep")  # the lab's row changes with these only
 
 
 class Player:
-    """`came`: every entry that it ever made.  `receipts`: those that it was told, by number of entries.
+    """`came`: every entry that it ever made.  `receipts`: those that it got, by number of entries.
 
-    `on_s`: when the server told it to begin or to go on.  `shown_at`: when each unique tile was sent, until the grid
+    `on_s`: when the server's `begin` or `go` came.  `shown_at`: when each unique tile was sent, until the grid
     has it.
     """
 
@@ -60,7 +60,7 @@ class Player:
         return len(self.came) - self.run.received
 
     def on_since(self, at_s: float) -> float | None:
-        """Return when the server first told it to begin or to go on, after this moment."""
+        """Return when the server's first `begin` or `go` after this moment came."""
         return next((on_s for on_s in self.on_s if on_s > at_s), None)
 
     async def play(self) -> None:

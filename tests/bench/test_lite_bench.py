@@ -51,8 +51,8 @@ def test_an_entry_with_two_rows_is_doubled_and_moves_those_after_it() -> None:
 
 def test_a_receipt_that_does_not_follow_from_the_rows_is_seen() -> None:
     rows = stored(entry(1, 5))
-    told = {1: rows[0].receipt, 2: "a receipt of an entry that was not stored"}
-    assert counts([entry(1, 5)], rows, told)["receipts_that_differ"] == 1
+    received = {1: rows[0].receipt, 2: "a receipt of an entry that was not stored"}
+    assert counts([entry(1, 5)], rows, received)["receipts_that_differ"] == 1
     assert counts([entry(1, 5)], [Stored(entry(1, 5), "another")])["receipts_broken"] == 1
 
 
@@ -67,7 +67,7 @@ def test_a_class_in_browsers_that_cannot_be_is_refused(options: tuple[str, ...])
 
 @pytest.mark.wide
 def test_a_small_class_with_cuts_and_a_kill_loses_and_doubles_nothing() -> None:
-    figures = lite_class.run(3, cut_s=2, part_s=5)
+    figures = lite_class.run(3, cut_s=1, part_s=3, settle_s=0.5)
     zero = ("entries_lost", "entries_doubled", "entries_that_differ", "receipts_broken", "receipts_that_differ")
     assert [figures[name] for name in (*zero, "not_back", "entries_without_receipt")] == [0] * 7
     assert figures["entries_stored"] == figures["entries_sent"] >= 6

@@ -45,7 +45,7 @@ def test_a_thousand_browsers_are_known_within_two_seconds() -> None:
     assert max(map(len, lobby.looks)) <= MOST_AT_ONCE
 
 
-def test_a_browser_that_gave_up_is_not_looked_for() -> None:
+def test_a_browser_that_is_gone_is_not_looked_for() -> None:
     lobby = Lobby()
     tasks = lobby.come(*range(MOST_AT_ONCE + 1))
     lobby.loop.run_for(LOOK_S / 2)
@@ -54,11 +54,11 @@ def test_a_browser_that_gave_up_is_not_looked_for() -> None:
     assert MOST_AT_ONCE not in [visitor for look in lobby.looks for visitor in look]
 
 
-def test_who_may_not_come_is_told_so_and_a_failed_look_fails_for_all_who_asked() -> None:
+def test_a_visitor_without_a_run_has_no_answer_and_a_failed_look_fails_for_all_who_asked() -> None:
     lobby = Lobby()
-    [nobody] = lobby.come(-1)
+    [refused] = lobby.come(-1)
     lobby.loop.run_for(1)
-    assert nobody.result() is None
+    assert refused.result() is None
     failing = Lobby(fails=True)
     tasks = failing.come(1, 2)
     failing.loop.run_for(1)
