@@ -128,13 +128,13 @@ class BrowserPort:
 
     def read(self, channels: Sequence[str], *, last: bool = False) -> "Future[list[Answer]]":
         """Read channels in the given order.  Of a browser the newest tile that it sent, without a call."""
-        theirs = [name for name in channels if is_in_browser(_slug_of(name))]
+        theirs = {name: slug for name in channels if is_in_browser(slug := _slug_of(name))}
         if not theirs:
             return self.hosted.read(channels, last=last)
         answers: dict[str, Answer | str] = {}
         asked_of: dict[str, list[str]] = {}
-        for name in theirs:
-            link = link_of(_slug_of(name))
+        for name, slug in theirs.items():
+            link = link_of(slug)
             if link is None or (name.startswith(TILE) and link.tile is None):
                 answers[name] = REASONS["asleep"]
             elif name.startswith(TILE):
@@ -142,7 +142,7 @@ class BrowserPort:
                 answers[name] = link.tile
             else:
                 asked_of.setdefault(link.slug, []).append(name)
-        ours = [name for name in channels if name not in set(theirs)]
+        ours = [name for name in channels if name not in theirs]
         parts = [(ours, self.hosted.read(ours, last=last))] if ours else []
         parts += [(names, _call(slug, "read", list[Reading | str], names=names)) for slug, names in asked_of.items()]
 

@@ -6,11 +6,12 @@ The list is the run: executed again from the order, it gives the same journal to
 import hashlib
 import secrets
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from queueviz.access.visitor import Visitor, afresh
 from queueviz.courses import presence, submissions
@@ -92,18 +93,25 @@ class Known(NamedTuple):
     due_at: datetime | None
 
 
-def visit(visitor: Visitor, slug: str) -> Known | None:
-    """Return the run of this sandbox if it is the visitor's own work in a course, else None."""
-    run = (
-        LiteRun.objects.select_related("submission__sandbox", "submission__enrolment__course")
-        .filter(submission__sandbox__slug=slug, submission__enrolment__removed_at__isnull=True)
-        .first()
+def visit_all(asked: Sequence[tuple[Visitor, str]]) -> list[Known | None]:
+    """Return for each visitor the run of this sandbox if it is the visitor's own work in a course, else None."""
+    rows = LiteRun.objects.select_related("submission__sandbox", "submission__enrolment__course").filter(
+        submission__sandbox__slug__in=[slug for _, slug in asked], submission__enrolment__removed_at__isnull=True
     )
-    if run is None or run.submission.enrolment.digest not in digests_of(afresh(visitor)):
-        return None
-    return Known(
-        run, list(run.entries.order_by("n").values_list("receipt", flat=True)), due_of(run.submission.enrolment)
-    )
+    runs = {run.submission.sandbox.slug: run for run in rows if run.submission.sandbox is not None}
+    receipts: dict[int, list[str]] = {run.pk: [] for run in runs.values()}
+    stored = LiteEntry.objects.filter(run__in=list(receipts)).order_by("run", "n")
+    for run_id, receipt in stored.values_list("run_id", "receipt"):
+        receipts[run_id].append(receipt)
+    known: list[Known | None] = []
+    for visitor, slug in asked:
+        run = runs.get(slug)
+        if run is None or run.submission.enrolment.digest not in digests_of(afresh(visitor)):
+            known.append(None)
+        else:
+            own = copy(run)  # two browsers may ask for the same one
+            known.append(Known(own, list(receipts[run.pk]), due_of(run.submission.enrolment)))
+    return known
 
 
 def entries_of(run: LiteRun) -> list[LiteEntry]:
@@ -117,22 +125,39 @@ def keep(runs: Sequence[LiteRun], entries: Sequence[LiteEntry]) -> None:
     """
     with transaction.atomic():
         LiteEntry.objects.bulk_create(entries)
-        LiteRun.objects.bulk_update(runs, ["length", "receipt", "at_ms", "hold", "odd"])
+        _update(runs, "length", "receipt", "at_ms", "hold", "odd")
 
 
 def note(stated: Sequence[tuple[LiteRun, LabRow]]) -> None:
     """Store the labs as browsers say they are, with the progress that lists show until the whole list is executed."""
-    for run, row in stated:
-        LiteRun.objects.filter(pk=run.pk).update(row=row)
-        sandbox = run.submission.sandbox
-        if sandbox is not None:
-            submissions.note(sandbox, row)
+    with transaction.atomic():
+        for run, row in stated:
+            run.row = row
+            sandbox = run.submission.sandbox
+            if sandbox is not None:
+                submissions.note(sandbox, row)
+        _update([run for run, _ in stated], "row")
 
 
 def note_connected(runs: Sequence[LiteRun]) -> None:
     """Record that the browsers of these runs are connected, and how far their clocks are."""
     presence.note_all([run.submission.enrolment_id for run in runs])
-    LiteRun.objects.bulk_update(runs, ["at_ms", "hold"])
+    _update(runs, "at_ms", "hold")
+
+
+def _update(runs: Sequence[LiteRun], *names: str) -> None:
+    """Store fields of many runs with one prepared statement.
+
+    `bulk_update` builds an expression for each value: it takes ten times as long.
+    """
+    fields = [field for field in LiteRun._meta.concrete_fields if field.name in names]
+    columns = ", ".join(f"{connection.ops.quote_name(str(field.column))} = %s" for field in fields)
+    values = [
+        (*(field.get_db_prep_save(getattr(run, field.attname), connection) for field in fields), run.pk) for run in runs
+    ]
+    with transaction.atomic(), connection.cursor() as cursor:
+        table = connection.ops.quote_name(LiteRun._meta.db_table)
+        cursor.executemany(f"UPDATE {table} SET {columns} WHERE id = %s", values)
 
 
 def entry_of(run: LiteRun, sent: Entry, receipt: str, now: datetime) -> LiteEntry:

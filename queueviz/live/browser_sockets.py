@@ -32,10 +32,9 @@ from queueviz.browsers.messages import (
 )
 from queueviz.browsers.news import course_of
 from queueviz.browsers.run_state import Elsewhere, RunState
-from queueviz.courses import lite_runs
 from queueviz.live.consumers import NOT_UNDERSTOOD, SENDS_AT_ONCE, is_own_origin
 from queueviz.live.hubs import hub_of_this_loop
-from queueviz.live.keepers import keeper_of_this_loop, news_of_this_loop
+from queueviz.live.keepers import arrivals_of_this_loop, keeper_of_this_loop, news_of_this_loop
 from sandbox.control.limits import HostLimits
 from sandbox.live.hub import TOO_MANY
 
@@ -45,6 +44,7 @@ SUBPROTOCOL = "queueviz.lite.1"
 NOT_YOURS = 4403
 ENDED = 4410  # with an `end` message before it
 HELLO_WITHIN_S = 10.0
+TILES_PER_BEAT = 4  # a browser that hears nothing for 15 s connects again
 LIMITS = HostLimits()
 TILES = Rate(2, 10, what="tiles")
 ROWS = Rate(2, 20, what="labs")
@@ -60,6 +60,7 @@ class BrowserConsumer(AsyncWebsocketConsumer):
     _counted = False
     _late: asyncio.TimerHandle | None = None
     _entering = False
+    _tiles = 0
 
     async def __call__(self, *args: Any) -> None:
         try:
@@ -88,7 +89,7 @@ class BrowserConsumer(AsyncWebsocketConsumer):
         self.keeper.count(self.visitor.address, 1)
         self._counted = True
         loop = asyncio.get_running_loop()
-        self._key = f"{self.visitor.address} {id(self)}"
+        self._key = self.visitor.address  # until it is known whose run it is
         self._late = loop.call_later(HELLO_WITHIN_S, lambda: loop.create_task(self.close(NOT_UNDERSTOOD)))
 
     async def disconnect(self, code: int) -> None:
@@ -126,10 +127,11 @@ class BrowserConsumer(AsyncWebsocketConsumer):
         """Make this socket the run's, and send what the browser does not have."""
         if self._late is not None:
             self._late.cancel()
-        known = await self.hub.turns.ask(lambda: database_sync_to_async(lite_runs.visit)(self.visitor, self.slug))
+        known = await arrivals_of_this_loop().ask(self.hub.turns, self.visitor, self.slug)
         if known is None:
             await self.close(NOT_YOURS)
             return
+        self._key = self.slug  # a new socket has no new budget
         before = links.link_of(self.slug)
         state = RunState(*known)
         if hello.runs and not _is_same_run(hello, state, before):
@@ -159,7 +161,9 @@ class BrowserConsumer(AsyncWebsocketConsumer):
             case TileMessage() if TILES.admits(self._key):
                 link.take_tile(message)
                 state.see(message)
-                link.say("beat")
+                self._tiles += 1
+                if self._tiles % TILES_PER_BEAT == 1:
+                    link.say("beat")
             case LabMessage() if ROWS.admits(self._key):
                 self.keeper.add_row(state, message.row)
             case Did() | Refused():

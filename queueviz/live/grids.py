@@ -1,4 +1,4 @@
-"""The live grid of a course (channel `grid/<course>`): the tiles of all its sandboxes, twice a second.
+"""The live grid of a course (channel `grid/<course>`): the tiles of all its sandboxes, five times in two seconds.
 
 One request to each engine reads all of its tiles.  The other values are read from the database every two seconds.
 """

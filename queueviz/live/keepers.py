@@ -5,6 +5,8 @@ import weakref
 
 from channels.db import database_sync_to_async
 
+from queueviz.access.visitor import Visitor
+from queueviz.browsers.arrivals import Arrivals
 from queueviz.browsers.course_reader import course_news
 from queueviz.browsers.keeper import Keeper
 from queueviz.browsers.news import CourseNews
@@ -12,6 +14,17 @@ from queueviz.courses import lite_runs
 
 _keepers: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Keeper]" = weakref.WeakKeyDictionary()
 _news: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, CourseNews]" = weakref.WeakKeyDictionary()
+_arrivals: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Arrivals[Visitor, lite_runs.Known]]" = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def arrivals_of_this_loop() -> Arrivals[Visitor, lite_runs.Known]:
+    """Return the browsers of the loop that connect at the moment."""
+    loop = asyncio.get_running_loop()
+    if loop not in _arrivals:
+        _arrivals[loop] = Arrivals(database_sync_to_async(lite_runs.visit_all))
+    return _arrivals[loop]
 
 
 def keeper_of_this_loop() -> Keeper:

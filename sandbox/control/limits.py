@@ -137,6 +137,7 @@ class SocketLimits:
     behind_after_s: float = 1.0  # age of the oldest unacknowledged frame; then the next frame is a snapshot
     slow_after_s: float = 5.0  # its age from which on two frames are sent per second
     close_after_s: float = 20.0  # its age at which the socket is closed (4408)
+    course_bytes: int = 2 * MIB  # size of a course's snapshot or delta: its grid has a row of 600 bytes a student
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,7 @@ from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
 from tests.bench.calibration import calibrate
-from tests.bench.served import cpu_s, served
+from tests.bench.served import address_of, cpu_s, served
 from tests.server.server import ROOT, Server
 
 TEMPLATE, GROUP, TOPIC = "flights", "gate-display", "flights"
@@ -137,7 +137,7 @@ def _tab(server: Server, student: Student | str) -> httpx.Client:
 
 
 def _made(server: Server, number: int) -> Student:
-    address = f"127.0.1.{number + 1}"
+    address = address_of(number)
     with _tab(server, address) as api:
         made = api.post("/api/sandboxes", json={"template": TEMPLATE}).raise_for_status().json()
     return Student(made["slug"], made["token"], address)

@@ -122,6 +122,7 @@ class Tab:
             proxy=None,
             additional_headers={"Cookie": cookies},
             compression=None,
+            max_size=None,
             open_timeout=10,
             ping_interval=None,
             close_timeout=1,

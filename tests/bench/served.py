@@ -9,6 +9,12 @@ from pathlib import Path
 from tests.server.server import Server
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+OF_ONE_NET = 250
+
+
+def address_of(number: int) -> str:
+    """Return the loopback address of a student: limits are counted by address.  From 0 on."""
+    return f"127.0.{1 + number // OF_ONE_NET}.{1 + number % OF_ONE_NET}"
 
 
 @contextlib.contextmanager
@@ -35,3 +41,10 @@ def cpu_s(pid: int) -> float:
             children.update(map(int, task.read_text().split()))
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS_PER_S + sum(map(cpu_s, children))
+
+
+def memory_mib(pid: int) -> tuple[float, float]:
+    """Resident memory of a process: now, and the most that it ever had."""
+    lines = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    now, most = (int(lines[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM"))
+    return now, most

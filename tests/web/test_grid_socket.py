@@ -78,6 +78,17 @@ async def test_the_teacher_sees_a_row_a_student_and_then_only_what_changes(lesso
     await tab.disconnect()
 
 
+async def test_the_grid_of_a_thousand_students_is_sent_too(lesson: Lesson) -> None:
+    await Enrolment.objects.abulk_create(
+        Enrolment(course=lesson.course, pseudonym=f"Student {n}", digest=str(n), note="x" * 280) for n in range(998)
+    )
+    tab = await opened(OWN, cookie(lesson.teacher))
+    await say(tab, k="sub", ch=lesson.name)
+    first = await hear(tab)
+    assert (first["k"], first["data"]["course"]["students"]) == ("snap", 1_000)
+    await tab.disconnect()
+
+
 async def test_no_one_but_the_teacher_sees_it_and_no_one_learns_that_it_is_there(lesson: Lesson) -> None:
     other = await sync_to_async(lambda: browser_of(account("other")))()
     for headers in ((OWN, cookie(lesson.students[0])), (OWN, cookie(other)), (OWN,)):

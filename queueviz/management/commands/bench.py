@@ -13,9 +13,11 @@ from django.core.management import BaseCommand, CommandError
 from queueviz.engines import MOST_ENGINES
 
 BENCHES = ("append", "tcp", "wire", "board", "class", "lite", "pipeline", "proof")
+WHERE = ("server", "lite")
 MODULES = {"class": "classroom"}  # the others are modules of their own name
 MOST_STUDENTS = 150  # each has an address of 127.0.1.0/24
 MOST_IN_A_LESSON = 120  # places of a course
+MOST_IN_BROWSERS = 1_000
 MOST_RATE = 60
 QUICK = ("wire", "pipeline", "proof")
 
@@ -27,6 +29,8 @@ class Options(TypedDict):
     quick: bool
     students: tuple[int, ...] | None
     lab: str | None
+    where: str
+    browsers: int | None
     burst: int | None
     start: int | None
     rate: tuple[int, ...] | None
@@ -69,6 +73,12 @@ class Command(BaseCommand):
         )
         parser.add_argument("--students", type=_numbers, metavar="10,30,60", help="class: numbers of students")
         parser.add_argument("--lab", metavar="N0", help="class: lab that simulated students of a course solve")
+        parser.add_argument(
+            "--where", choices=WHERE, default=WHERE[0], help="class: where the labs run (default server)"
+        )
+        parser.add_argument(
+            "--browsers", type=int, metavar="5", help="class with --where lite: students with a Chromium"
+        )
         parser.add_argument("--burst", type=int, metavar="120", help="class with --lab: answers within one second")
         parser.add_argument("--start", type=int, metavar="60", help="class with --lab: starts within three seconds")
         parser.add_argument("--rate", type=_numbers, metavar="1,20", help="class: clock rates of the sandboxes")
@@ -85,7 +95,10 @@ class Command(BaseCommand):
             if not options["lab"]:
                 raise CommandError(f"--{name} needs the bench class with --lab.")
         arguments = _arguments(bench, options)
-        figures = _lesson(module, bench, options, **arguments) if options["lab"] else module.run(**arguments)
+        if options["where"] == "lite" or options["browsers"] is not None:
+            figures = _in_browsers(module, bench, options, **arguments)
+        else:
+            figures = _lesson(module, bench, options, **arguments) if options["lab"] else module.run(**arguments)
         if options["json"]:
             self.stdout.write(json.dumps(figures, default=str))
             return
@@ -99,7 +112,7 @@ def _arguments(bench: str, options: Options) -> BenchArguments:
     if bench != "class":
         return {"quick": True} if options["quick"] and bench in QUICK else {}
     bounds = {
-        "students": (1, MOST_STUDENTS),
+        "students": (1, MOST_IN_BROWSERS if options["where"] == "lite" else MOST_STUDENTS),
         "rate": (0, MOST_RATE),
         "cores": (1, len(os.sched_getaffinity(0))),
         "engines": (0, MOST_ENGINES),
@@ -147,6 +160,19 @@ def _lesson(
     return figures
 
 
+def _in_browsers(
+    module: ModuleType, bench: str, options: Options, *, students: tuple[int, ...] = (60,), **others: Any
+) -> dict[str, object]:
+    """Run one lesson whose labs run in the students' browsers, and return its figures."""
+    if options["where"] != "lite" or bench != "class" or options["lab"] or others or len(students) != 1:
+        raise CommandError("--where lite needs the bench class, takes one number of --students, and --browsers.")
+    count, most = options["browsers"], module.most_browsers(students[0])
+    if count is not None and not 0 <= count <= most:
+        raise CommandError(f"--browsers takes a number from 0 to {most}: built Lite and Chromium are needed for more.")
+    figures: dict[str, object] = module.run(students[0], most if count is None else count)
+    return figures
+
+
 def _of_lesson(options: Options) -> dict[str, int]:
     """Return the numbers of students of `--burst` and `--start`, by lesson, if given."""
     lessons = {"burst": options["burst"], "start": options["start"]}
@@ -154,6 +180,8 @@ def _of_lesson(options: Options) -> dict[str, int]:
 
 
 def _module_of(bench: str, options: Options) -> str:
+    if options["where"] == "lite":
+        return "lite_class"
     if options["lab"]:
         return "lesson" if options["start"] is None else "lab_start"
     return MODULES.get(bench, bench)

@@ -1,4 +1,4 @@
-"""Rows of a tile in a course's grid: a sandbox in few values, because sixty tiles are read twice a second."""
+"""Rows of a tile in a course's grid: a sandbox in few values, because a thousand tiles are read in one go."""
 
 from typing import NotRequired, TypedDict
 

@@ -1,7 +1,7 @@
 /* The socket of a course's run to the server. It connects again after a cut; what has no receipt then is sent again
    (`sandbox.lite.class_run`). */
 const PROTOCOL = "queueviz.lite.1";
-const SOONEST_MS = 400, LATEST_MS = 8000, SILENT_MS = 15000, LOOK_MS = 2000;
+const SOONEST_MS = 400, LATEST_MS = 4000, SILENT_MS = 15000, LOOK_MS = 2000;
 const NOT_YOURS = 4403;
 
 export class ClassSocket {
