@@ -162,6 +162,12 @@ async def test_a_flood_of_tiles_ends_the_socket(lesson: Lesson) -> None:
     for _ in range(1_100):
         await browser.say("tile", seq=7, rate=1.0, epoch="7f3a", tile=TILE)
     assert await closing(browser.tab) == 4429
+    again = await connected(lesson)
+    await again.hello(runs=True)
+    await again.say("tile", seq=7, rate=1.0, epoch="7f3a", tile=TILE)
+    for _ in range(200):
+        await again.say("tile", seq=7, rate=1.0, epoch="7f3a", tile=TILE)
+    assert await closing(again.tab) == 4429, "a new socket has no new budget"
 
 
 async def test_the_progress_that_a_browser_states_is_shown_until_a_proof(lesson: Lesson) -> None:
