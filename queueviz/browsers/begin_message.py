@@ -23,7 +23,7 @@ def begin_message(run: LiteRun) -> dict[str, object]:
         "changes": dict(order.changes),
         "until_ms": order.until_ms,
         "came": [[came.turn, came.ms, came.name, came.fields, came.by] for came in order.came],
-        "receipt": run.receipt,
+        "receipt": entries[-1].receipt if entries else "",
         "hold": run.hold or {},
         "open_until": course.open_until.get(submission.lab),
         "due_ms": None if due_at is None else round(due_at.timestamp() * 1000),

@@ -93,6 +93,9 @@ class Keeper:
 
     async def _store(self, waiting: list[Waiting]) -> None:
         """Store all entries, or if that fails those of each run: one bad run must not hold back the others."""
+        waiting = [each for each in waiting if not each.state.is_broken]
+        if not waiting:
+            return
         try:
             await self._keep([each.state.run for each in waiting], [row for each in waiting for row in each.entries])
         except Exception as error:
@@ -101,6 +104,7 @@ class Keeper:
                     await self._store([each])
                 return
             log.warning("entries of %s were not stored: %s", waiting[0].state.run, error)
+            waiting[0].state.is_broken = True
             waiting[0].failed()
             return
         for each in waiting:

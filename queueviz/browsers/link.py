@@ -30,17 +30,24 @@ _decoders: dict[Any, Callable[[msgspec.Raw], Any]] = {}
 class Link:
     """One browser's engine while its socket is open.  `send` and `end` are called on the loop of the socket.
 
-    `instance`: the worker's own name.  `tile`: the newest one, `hold`: the teacher's.  `intervened`: a teacher has
-    acted in this run.
+    `instance`: the worker's own name.  `tile`: the newest one, `hold`: the teacher's.
+    `note_teacher`: called before a teacher acts in this run.
     """
 
-    def __init__(self, slug: str, send: Callable[[str], None], end: Callable[[str], None], instance: str) -> None:
+    def __init__(
+        self,
+        slug: str,
+        send: Callable[[str], None],
+        end: Callable[[str], None],
+        instance: str,
+        note_teacher: Callable[[], None],
+    ) -> None:
         self.slug = slug
         self.end = end
         self.instance = instance
         self.tile: Reading | None = None
         self.hold: Hold = {}
-        self.intervened = False
+        self.note_teacher = note_teacher
         self._send = send
         self._loop = asyncio.get_running_loop()
         self._numbers = count(1)

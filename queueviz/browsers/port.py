@@ -178,7 +178,7 @@ def _call(
 
 def _by_teacher(link: Link) -> None:
     """Note that entries in a teacher's name follow."""
-    link.intervened = True
+    link.note_teacher()
 
 
 def _done(value: Any) -> "Future[Any]":

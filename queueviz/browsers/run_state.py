@@ -18,7 +18,8 @@ class Elsewhere(Exception):
 class RunState:
     """The newest state of a run, ahead of its row until `keep` has stored it.
 
-    `receipts`: of all its entries, in order; the first `stored` of them may be sent to the browser.
+    `receipts`: of all its entries, in order; the first `stored` of them may be sent to the browser.  `is_broken`: an
+    entry was not stored, so no later one may be.
     """
 
     def __init__(self, run: LiteRun, receipts: list[str], due_at: datetime | None = None) -> None:
@@ -26,8 +27,14 @@ class RunState:
         self.due_at = due_at
         self.receipts = receipts
         self.stored = len(receipts)
+        self.is_broken = False
 
-    def take(self, message: CameMessage, now: datetime, *, intervened: bool) -> LiteEntry | None:
+    @property
+    def receipt(self) -> str:
+        """The newest receipt, empty without any."""
+        return self.receipts[-1] if self.receipts else ""
+
+    def take(self, message: CameMessage, now: datetime) -> LiteEntry | None:
         """Return the row of a new entry, or None for one that was received before, or is one too many.
 
         Raises Elsewhere if the entry differs from the received one, or does not follow the newest one.
@@ -48,12 +55,15 @@ class RunState:
             return None
         if self._is_late(message, now):
             self.note("late")
-        if is_by(entry.by, "instructor") and not intervened:
+        if is_by(entry.by, "instructor") and not self.run.intervened:
             self.note("teacher")
         self.receipts.append(receipt)
-        run = self.run
-        run.length, run.receipt, run.at_ms = message.n, receipt, max(run.at_ms, message.at_ms)
-        return entry_of(run, entry, receipt, now)
+        self.run.at_ms = max(self.run.at_ms, message.at_ms)
+        return entry_of(self.run, entry, receipt, now)
+
+    def note_teacher(self) -> None:
+        """Note that entries in a teacher's name may follow."""
+        self.run.intervened = True
 
     def see(self, message: TileMessage) -> None:
         """Keep the time and the teacher's hold, from which the run goes on in another browser."""

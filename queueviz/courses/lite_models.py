@@ -11,8 +11,9 @@ class LiteRun(models.Model):
 
     `seed`, `wall_ms`, `memory_bytes`, `first_port`, `conditions`: as of `RunOrder`.  `engine`: digest of the files
     with which it began.  `length`: number of its entries; `receipt`: of the newest one, empty without any.  `at_ms`:
-    the newest known time of the sandbox's clock.  `hold`: the teacher's, as `teacher_hold.TeacherHold` keeps it.
-    `odd`: what the browser sent that no honest page sends, by kind (`lite_runs.ODD`).
+    the newest known time of the sandbox's clock.  `hold`: the teacher's, as `teacher_hold.TeacherHold` keeps it;
+    `intervened`: a teacher has acted in it.  `odd`: what the browser sent that no honest page sends, by kind
+    (`browsers.run_state`).
     """
 
     class Proof(models.TextChoices):
@@ -35,6 +36,7 @@ class LiteRun(models.Model):
     receipt = models.CharField(max_length=DIGEST_LENGTH, blank=True, default="")
     at_ms = models.BigIntegerField()
     hold = models.JSONField(null=True, blank=True)
+    intervened = models.BooleanField(default=False)
     odd = models.JSONField(default=dict, blank=True)
     row = models.JSONField(null=True, blank=True)  # the lab as the browser says it is, a `LabRow`
 

@@ -123,9 +123,12 @@ def keep(runs: Sequence[LiteRun], entries: Sequence[LiteEntry]) -> None:
 
     Raises IntegrityError if another process has stored an entry of the same number.
     """
+    newest = {entry.run_id: entry for entry in entries}
+    for run in runs:
+        run.length, run.receipt = newest[run.pk].n, newest[run.pk].receipt
     with transaction.atomic():
         LiteEntry.objects.bulk_create(entries)
-        _update(runs, "length", "receipt", "at_ms", "hold", "odd")
+        _update(runs, "length", "receipt", "at_ms", "hold", "odd", "intervened")
 
 
 def note(stated: Sequence[tuple[LiteRun, LabRow]]) -> None:
@@ -142,7 +145,7 @@ def note(stated: Sequence[tuple[LiteRun, LabRow]]) -> None:
 def note_connected(runs: Sequence[LiteRun]) -> None:
     """Record that the browsers of these runs are connected, and how far their clocks are."""
     presence.note_all([run.submission.enrolment_id for run in runs])
-    _update(runs, "at_ms", "hold")
+    _update(runs, "at_ms", "hold", "intervened")
 
 
 def _update(runs: Sequence[LiteRun], *names: str) -> None:

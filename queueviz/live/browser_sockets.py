@@ -137,8 +137,7 @@ class BrowserConsumer(AsyncWebsocketConsumer):
         if hello.runs and not _is_same_run(hello, state, before):
             await self._end("elsewhere")
             return
-        link = Link(self.slug, self._say, self._end_soon, hello.instance)
-        link.intervened = state.run.hold is not None
+        link = Link(self.slug, self._say, self._end_soon, hello.instance, state.note_teacher)
         links.enter(link)
         if before is not None:
             before.end("again" if before.instance == hello.instance else "elsewhere")
@@ -148,7 +147,7 @@ class BrowserConsumer(AsyncWebsocketConsumer):
             state.note("engine")
         if hello.runs:
             due_ms = None if state.due_at is None else round(state.due_at.timestamp() * 1000)
-            link.say("go", length=len(state.receipts), receipt=state.run.receipt, due_ms=due_ms, now_ms=_now_ms())
+            link.say("go", length=len(state.receipts), receipt=state.receipt, due_ms=due_ms, now_ms=_now_ms())
         else:
             begin = await database_sync_to_async(begin_message)(state.run)
             link.say("begin", **begin, now_ms=_now_ms())
@@ -173,7 +172,7 @@ class BrowserConsumer(AsyncWebsocketConsumer):
 
     async def _came(self, link: Link, state: RunState, message: CameMessage) -> None:
         try:
-            row = state.take(message, timezone.now(), intervened=link.intervened)
+            row = state.take(message, timezone.now())
         except Elsewhere:
             return await self._end("elsewhere")
 

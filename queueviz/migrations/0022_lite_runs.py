@@ -31,6 +31,7 @@ class Migration(migrations.Migration):
                 ('receipt', models.CharField(blank=True, default='', max_length=64)),
                 ('at_ms', models.BigIntegerField()),
                 ('hold', models.JSONField(blank=True, null=True)),
+                ('intervened', models.BooleanField(default=False)),
                 ('odd', models.JSONField(blank=True, default=dict)),
                 ('row', models.JSONField(blank=True, null=True)),
                 ('proof', models.CharField(choices=[('none', 'not executed'), ('waits', 'waiting'), ('runs', 'being executed'), ('equal', 'proven'), ('differs', 'differs'), ('failed', 'could not be executed')], default='none', max_length=8)),

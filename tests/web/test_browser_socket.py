@@ -45,6 +45,18 @@ async def test_an_entry_gets_its_receipt_once_it_is_stored(lesson: Lesson) -> No
     await browser.tab.disconnect()
 
 
+async def test_a_run_counts_only_the_entries_that_are_stored(lesson: Lesson) -> None:
+    def stored() -> tuple[int, str]:
+        run = LiteRun.objects.get(submission__enrolment__pseudonym="Otter")
+        entries = [LiteEntry(run=run, arrived_at=timezone.now(), receipt=f"r{n}", n=n, **CAME) for n in (1, 2)]
+        run.length = 3  # the third came meanwhile
+        lite_runs.keep([run], entries)
+        run.refresh_from_db()
+        return run.length, run.receipt
+
+    assert await do(stored) == (2, "r2")
+
+
 async def test_an_entry_that_is_sent_again_counts_once(lesson: Lesson) -> None:
     browser = await begun(lesson)
     first = await browser.came(1)
