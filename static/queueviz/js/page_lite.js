@@ -57,7 +57,7 @@ function fail(why, refusal = null) {
   hide(trouble, false);
   const isHopeless = SERVER_TOO.includes(refusal?.status ?? 0);
   const known = why.startsWith("class.") ? why : `lite.${why}`;
-  text($("#lite-why"), refusal?.error ?? (t(known) === known ? t("lite.engine") : t(known)));
+  text($("#lite-why"), refusal?.error ?? (t(known) === known.slice(known.indexOf(".") + 1) ? t("lite.engine") : t(known)));
   text($("#lite-hint"), refusal?.hint ?? "");
   hide($("#lite-again"), why === "unsupported" || why === "recipe" || isHopeless);
   for (const offer of $$("[data-lite=server]", trouble)) hide(offer, isHopeless);
