@@ -1,6 +1,7 @@
 """`manage.py demo_course [--students 12]`: run a course with simulated students (docs/demo.md)."""
 
 import argparse
+import re
 import secrets
 import threading
 from typing import Any
@@ -83,7 +84,8 @@ class Command(BaseCommand):
                 made = pages.post(reverse("course-new"), {"title": TITLE, "labs": LAB_SLUGS})
             except RemoteRefused as refused:  # it does not know the account's session
                 raise CommandError(f"{elsewhere} ({refused})") from refused
-        course = Course.objects.filter(slug=made.headers.get("Location", "").rstrip("/").rpartition("/")[2]).first()
+        [slug] = re.findall(r"^/c/([^/]+)/", made.headers.get("Location", "")) or [""]
+        course = Course.objects.filter(slug=slug).first()
         if course is None:
             raise CommandError(elsewhere)
         return course, "(value of QUEUEVIZ_DEMO_PASSWORD)" if from_environment else password
