@@ -19,8 +19,8 @@ from django.http.response import HttpResponseBase
 
 from queueviz.access import visitor
 
-MOST_REQUESTS = 128  # at once, as some wait for the engine; later ones wait for their turn
-MOST_PER_ADDRESS = 32  # of them: one visitor's slow requests must not hold up all others
+MOST_REQUESTS = 32  # at once, as some wait for the engine; later ones wait for their turn
+MOST_PER_ADDRESS = 16  # of them: one visitor's slow requests must not hold up all others
 
 
 class RequestThreads:
