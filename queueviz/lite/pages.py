@@ -49,17 +49,17 @@ NOT_LITE = frozenset({"audit", "branch", "connect", "history", "keep", "pipeline
 class Course(NamedTuple):
     """A course, for the pages of its student.
 
-    `slug`: of the course; empty without one.  `reader`: the student.  `scores`: they are shown.  `open_until`: returns
-    the last open step, None if all are open.
+    `slug`: of the course; empty without one.  `reader`: the student.  `scores`: they are shown.  `is_closed`: returns
+    True for a step that the teacher has not opened yet.
     """
 
     slug: str
     reader: Actor
     scores: bool
-    open_until: Callable[[], int | None]
+    is_closed: Callable[[int], bool]
 
 
-ALONE = Course("", READER, True, lambda: None)
+ALONE = Course("", READER, True, lambda step: False)
 
 
 class Pages:
@@ -171,8 +171,8 @@ class Pages:
     def _panel(self, request: Request, row: LabRow) -> Context:
         address = f"{self._addresses.root}labs/{row['lab']}/"
         panel = lab_board.panel_values(row, address, shows_score=self._course.scores)
-        open_until, opened = self._course.open_until(), row["open"]
-        if open_until is not None and opened is not None and opened["step"] > open_until:
+        opened = row["open"]
+        if opened is not None and self._course.is_closed(opened["step"]):
             panel |= {"teacher_opens": opened["step"]}
         if self._course.slug:
             panel |= {"course": {"slug": self._course.slug}}

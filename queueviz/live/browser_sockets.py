@@ -3,16 +3,10 @@
 import asyncio
 import logging
 import time
-from typing import Any
 
-from asgiref.sync import sync_to_async
-from channels.consumer import get_handler_name
 from channels.db import database_sync_to_async
-from channels.generic.websocket import AsyncWebsocketConsumer
 from django.utils import timezone
 
-from queueviz import engine
-from queueviz.access import visitor
 from queueviz.access.rate_limits import Rate
 from queueviz.browsers import links
 from queueviz.browsers.begin_message import begin_message
@@ -32,9 +26,10 @@ from queueviz.browsers.messages import (
 )
 from queueviz.browsers.news import course_of
 from queueviz.browsers.run_state import Elsewhere, RunState
-from queueviz.live.consumers import NOT_UNDERSTOOD, SENDS_AT_ONCE, is_own_origin
+from queueviz.live.consumers import NOT_UNDERSTOOD
 from queueviz.live.hubs import hub_of_this_loop
 from queueviz.live.keepers import arrivals_of_this_loop, keeper_of_this_loop, news_of_this_loop
+from queueviz.live.own_sockets import OwnSocket
 from sandbox.control.limits import HostLimits
 from sandbox.live.hub import TOO_MANY
 
@@ -51,7 +46,7 @@ ROWS = Rate(2, 20, what="labs")
 MESSAGES = Rate(60, 900, what="messages")  # after a cut, all entries since then come at once
 
 
-class BrowserConsumer(AsyncWebsocketConsumer):
+class BrowserConsumer(OwnSocket):
     """The socket of one browser's engine.  Only the student whose work the run is may open it."""
 
     link: Link | None = None
@@ -62,25 +57,11 @@ class BrowserConsumer(AsyncWebsocketConsumer):
     _entering = False
     _tiles = 0
 
-    async def __call__(self, *args: Any) -> None:
-        try:
-            await super().__call__(*args)
-        finally:
-            self._leave()
-
-    async def dispatch(self, message: dict[str, object]) -> None:
-        """Call the handler without checking this thread's database connections first, as `LiveConsumer` does."""
-        await getattr(self, get_handler_name(message))(message)
-
     async def connect(self) -> None:
-        headers = dict(self.scope.get("headers", ()))
-        if not is_own_origin(headers) or SUBPROTOCOL not in self.scope.get("subprotocols", ()):
-            await self.close()
+        port = await self.port_of_own(SUBPROTOCOL)
+        if port is None:
             return
-        self._send_at_once = self.scope.get("extensions", {}).get(SENDS_AT_ONCE)
-        self.visitor = visitor.of_scope(self.scope)
         self.slug: str = self.scope["url_route"]["kwargs"]["slug"]
-        port = await sync_to_async(engine.port, thread_sensitive=False)()
         self.hub, self.keeper, self.news = hub_of_this_loop(port), keeper_of_this_loop(), news_of_this_loop()
         await self.accept(SUBPROTOCOL)
         if not self.keeper.has_room(self.visitor.address, LIMITS):
@@ -92,10 +73,7 @@ class BrowserConsumer(AsyncWebsocketConsumer):
         self._key = self.visitor.address  # until it is known whose run it is
         self._late = loop.call_later(HELLO_WITHIN_S, lambda: loop.create_task(self.close(NOT_UNDERSTOOD)))
 
-    async def disconnect(self, code: int) -> None:
-        self._leave()
-
-    def _leave(self) -> None:
+    def leave(self) -> None:
         if self._late is not None:
             self._late.cancel()
         if self._counted:
@@ -186,10 +164,10 @@ class BrowserConsumer(AsyncWebsocketConsumer):
         return None
 
     def _say(self, text: str) -> None:
-        if self._send_at_once is None:
+        if self.send_at_once is None:
             asyncio.get_running_loop().create_task(self.send(text))
         else:
-            self._send_at_once(text)
+            self.send_at_once(text)
 
     def _end_soon(self, reason: str) -> None:
         asyncio.get_running_loop().create_task(self._end(reason))

@@ -6,14 +6,9 @@ It checks rights and passes the viewer to the hub.
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
 from typing import Any, NamedTuple
-from urllib.parse import urlparse
 
-from asgiref.sync import sync_to_async
-from channels.consumer import get_handler_name
 from channels.db import database_sync_to_async
-from channels.generic.websocket import AsyncWebsocketConsumer
 
 from queueviz import engine
 from queueviz.access import policy, visitor
@@ -25,6 +20,7 @@ from queueviz.courses import presence
 from queueviz.links import share_links
 from queueviz.live.course_channels import CourseChannels, course_of
 from queueviz.live.hubs import course_channels_of_this_loop, hub_of_this_loop
+from queueviz.live.own_sockets import OwnSocket
 from sandbox.kernel import json_bytes
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.live import frames
@@ -37,7 +33,6 @@ log = logging.getLogger(__name__)
 
 SUBPROTOCOL = "queueviz.live.1"
 NOT_UNDERSTOOD = 4400
-SENDS_AT_ONCE = "queueviz.sends_at_once"  # in the scope's extensions where the server can: takes a text
 MAX_MESSAGE_CHARS = 16_384
 MAX_SEQ = 2**63 - 1
 
@@ -50,7 +45,7 @@ class Slow(NamedTuple):
     after: object = None  # the last fact its reader has
 
 
-class LiveConsumer(AsyncWebsocketConsumer):
+class LiveConsumer(OwnSocket):
     """The socket of one browser tab.  Client messages: hello, sub, unsub, ack, vis, ping (catalogue 10).
 
     Behind a live link (`/ws/v/SECRET/`) the visitor has only the link's right and sees another sandbox name
@@ -62,31 +57,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
     hub: BrowserHub
     courses: CourseChannels
 
-    async def __call__(self, *args: Any) -> None:
-        """Run the consumer and then remove its viewer.
-
-        A consumer that does not end in time is killed without `disconnect`.
-        """
-        try:
-            await super().__call__(*args)
-        finally:
-            self._leave()
-
-    async def dispatch(self, message: dict[str, object]) -> None:
-        """Call the handler without checking this thread's database connections first.
-
-        Database calls check them by themselves.
-        """
-        await getattr(self, get_handler_name(message))(message)
-
     async def connect(self) -> None:
-        headers = dict(self.scope.get("headers", ()))
-        if not is_own_origin(headers) or SUBPROTOCOL not in self.scope.get("subprotocols", ()):
-            await self.close()
+        port = await self.port_of_own(SUBPROTOCOL)
+        if port is None:
             return
-        self._send_at_once = self.scope.get("extensions", {}).get(SENDS_AT_ONCE)
-        self.visitor = visitor.of_scope(self.scope)
-        port = await sync_to_async(engine.port, thread_sensitive=False)()
         self.hub, self.courses = hub_of_this_loop(port), course_channels_of_this_loop(port)
         await self.accept(SUBPROTOCOL)
         if not self.hub.has_room_for(self.visitor.address):
@@ -107,10 +81,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self._waiting: asyncio.Queue[Slow] = asyncio.Queue(limits.waiting_messages)
         self._work = asyncio.create_task(self._carry_out(self.viewer))
 
-    async def disconnect(self, code: int) -> None:
-        self._leave()
-
-    def _leave(self) -> None:
+    def leave(self) -> None:
         if self.viewer is not None:
             self._work.cancel()
             self.courses.forget(self.viewer)
@@ -118,10 +89,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def _say(self, text: str) -> None:
         text = text if self.mask is None else self.mask.frame(text)
-        if self._send_at_once is None:
+        if self.send_at_once is None:
             await self.send(text)
         else:  # past ASGI each frame costs a third
-            self._send_at_once(text)
+            self.send_at_once(text)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self.viewer is None or self.viewer.closed:
@@ -235,18 +206,6 @@ def _may_wake(requester: visitor.Visitor, slug: str) -> bool:
         return policy.visit_at(visitor.afresh(requester), slug, "see").wakes
     except (policy.NotFound, policy.Forbidden):
         return False
-
-
-def is_own_origin(headers: Mapping[bytes, bytes]) -> bool:
-    """Return True if the socket comes from a page of this site, or from a program.
-
-    A page of another site may not open a socket.  A program sends no Origin, and its cookies are ignored.
-    """
-    origin = headers.get(b"origin")
-    if origin is None:
-        return True
-    host = headers.get(b"host", b"")
-    return urlparse(origin.decode("latin-1")).netloc.lower() == host.decode("latin-1").lower()
 
 
 def _parsed(text: str | None) -> dict[str, object] | None:

@@ -7,7 +7,7 @@ from autobahn.websocket.protocol import PreparedMessage
 from daphne import server as daphne  # installs Twisted's reactor: import this module only where it serves
 
 from queueviz.access.connection_limits import doorkeeper
-from queueviz.live.consumers import SENDS_AT_ONCE
+from queueviz.live.own_sockets import SENDS_AT_ONCE
 
 daphne.HTTPFactory = doorkeeper  # it has no option for this
 

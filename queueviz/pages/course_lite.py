@@ -31,7 +31,6 @@ CLASS_TEXTS = {
     "class.away": _("No connection. Your work goes on here, and is sent later."),
     "class.elsewhere": _("This lab goes on in another tab or on another device."),
     "class.removed": _("You are no longer in this course, or the lab was deleted."),
-    "class.hand": _("Your teacher sees your hand"),
 }
 
 

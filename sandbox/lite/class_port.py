@@ -40,6 +40,10 @@ class ClassPort:
             return future
         return self.engine.act(slug, action, STUDENT)
 
+    def is_closed(self, step: int) -> bool:
+        """Return True if the teacher has not opened the step yet."""
+        return self.open_until is not None and step > self.open_until
+
     def _demand(self, action: Action) -> None:
         if not allows(STUDENT.role, action):
             raise ActionRefused(
@@ -47,8 +51,7 @@ class ClassPort:
             )
         if action.verb != "time" and self.due_ms is not None and self._now_ms() > self.due_ms:
             raise ActionRefused(409, "This course is past its due date.", "Ask the teacher for more time.")
-        closed = self.open_until is not None and isinstance(action, AnswerStep | TakeHint)
-        if closed and isinstance(action, AnswerStep | TakeHint) and action.step > (self.open_until or 0):
+        if isinstance(action, AnswerStep | TakeHint) and self.is_closed(action.step):
             raise ActionRefused(
                 409, "Your teacher opens step {step}.", "Wait until the step is open.", step=action.step
             )

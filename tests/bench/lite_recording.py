@@ -1,4 +1,4 @@
-"""What one student's browser sends in a lab: recorded from a real run in virtual time, for the players of a class."""
+"""Messages of one student's browser in a lab, recorded from a real run in virtual time, for the players of a class."""
 
 import gc
 import logging

@@ -28,7 +28,7 @@ Script = Callable[[LabPlayer, BrowserRun], None]
 
 
 class Reported(NamedTuple):
-    """What a browser reported: its list, its lab, and the time of its clock."""
+    """Report of a browser: its list, its lab, and the time of its clock."""
 
     entries: tuple[dict[str, Any], ...]
     row: Any
@@ -55,22 +55,22 @@ def reported(lab: str, script: Script = solve, seed: str = SEED) -> Reported:
         return Reported(tuple(entries), row, now_ms)
 
 
-def student(course: Course, said: Reported, *, name: str = "", lab: str = "", seed: str = SEED) -> LiteRun:
+def student(course: Course, report: Reported, *, name: str = "", lab: str = "", seed: str = SEED) -> LiteRun:
     """A student of the course whose browser reported this, an hour after it began; noted as the page does."""
     number = next(NUMBERS)
     letters = "".join(LETTERS[number // 23**power % 23] for power in range(6))
-    slug = lab or said.row["lab"]
-    place = Enrolment.objects.create(course=course, pseudonym=name or f"Otter {number}", digest=letters)
+    slug = lab or report.row["lab"]
+    enrolment = Enrolment.objects.create(course=course, pseudonym=name or f"Otter {number}", digest=letters)
     sandbox = Sandbox.objects.create(
         slug=f"lite-calm-otter-{letters}", course=course, template=LABS[slug].template, visited_at=timezone.now()
     )
-    work = place.submissions.create(lab=slug, sandbox=sandbox, steps=len(LABS[slug].steps))
+    work = enrolment.submissions.create(lab=slug, sandbox=sandbox, steps=len(LABS[slug].steps))
     run = lite_runs.begin(work, engine=ENGINE, now=timezone.now())
-    run.seed, run.wall_ms, run.at_ms, run.row = seed, WALL_MS, said.now_ms, said.row
+    run.seed, run.wall_ms, run.at_ms, run.row = seed, WALL_MS, report.now_ms, report.row
     run.began_at = timezone.now() - timedelta(hours=1)
     run.save()
-    store(run, said.entries)
-    submissions.note(sandbox, said.row)
+    store(run, report.entries)
+    submissions.note(sandbox, report.row)
     LiteRun.objects.filter(pk=run.pk).update(proof=LiteRun.Proof.NONE)
     return run
 

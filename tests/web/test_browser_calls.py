@@ -182,8 +182,8 @@ async def test_a_page_of_another_site_opens_no_socket(lesson: Lesson) -> None:
 
 async def test_who_is_removed_from_the_course_is_cut_off(lesson: Lesson) -> None:
     browser = await begun(lesson)
-    place = await lesson.course.enrolments.aget(pseudonym="Otter")
-    await do(lesson.teacher.post, f"/c/{lesson.course.slug}/students/{place.pk}/", {"do": "remove"})
+    enrolment = await lesson.course.enrolments.aget(pseudonym="Otter")
+    await do(lesson.teacher.post, f"/c/{lesson.course.slug}/students/{enrolment.pk}/", {"do": "remove"})
     assert (await browser.hear("end"))["reason"] == "again"
     assert await closing(browser.tab) == browser_sockets.ENDED
     again = await connected(lesson)

@@ -77,10 +77,10 @@ def in_two_attempts(player: LabPlayer, browser: BrowserRun) -> None:
 
 @pytest.mark.parametrize("script", [with_teacher, with_limits, in_two_attempts])
 def test_so_is_one_with_a_teacher_with_refused_actions_or_with_a_second_attempt(course: Course, script: Any) -> None:
-    said = reported(LAB, script)
+    report = reported(LAB, script)
     if script is with_limits:
-        assert [one["fields"]["limit"] for one in said.entries if one["name"] is None] == ["queues"]
-    run = proven(student(course, said))
+        assert [one["fields"]["limit"] for one in report.entries if one["name"] is None] == ["queues"]
+    run = proven(student(course, report))
     assert (run.proof, named(run)) == ("equal", {})
     assert Grade.objects.get().score == 100
 
@@ -217,10 +217,10 @@ def test_a_claimed_score_does_not_outlive_the_execution(course: Course) -> None:
 
 
 def test_a_row_that_claims_another_result_is_named_by_its_step(course: Course) -> None:
-    said = reported(LAB)
-    steps = [{**step, "met": {**step["met"], "given": "8", "accurate": True}} for step in said.row["steps"][:1]]
-    row = {**said.row, "steps": [*steps, *said.row["steps"][1:]], "score": 99}
-    run = proven(student(course, said._replace(row=row)))
+    report = reported(LAB)
+    steps = [{**step, "met": {**step["met"], "given": "8", "accurate": True}} for step in report.row["steps"][:1]]
+    row = {**report.row, "steps": [*steps, *report.row["steps"][1:]], "score": 99}
+    run = proven(student(course, report._replace(row=row)))
     assert named(run) == {"row_step": 1, "row": None}
 
 
@@ -265,10 +265,10 @@ def test_an_engine_with_another_constant_is_named_by_the_first_answer_that_diffe
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(paced, "FLUSH_S", (0.05, 0.4))
-        said = reported.__wrapped__("flush-and-replicate")
-    run = proven(student(course, said))
+        report = reported.__wrapped__("flush-and-replicate")
+    run = proven(student(course, report))
     assert run.proof == "differs"
-    assert named(run)["digest"] in range(1, len(said.row["receipts"]) + 1)
+    assert named(run)["digest"] in range(1, len(report.row["receipts"]) + 1)
 
 
 def test_another_seed_is_named_from_the_first_answer_on(course: Course) -> None:

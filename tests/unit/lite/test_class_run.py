@@ -274,7 +274,7 @@ def test_a_teacher_freezes_and_the_next_device_is_frozen_too(tmp_path: Path) -> 
     assert late_ms <= 2 * WAY_S * 1000
     tile = [message for message in browser.sent if message["k"] == "tile"][-1]
     assert tile["tile"]["frozen"]
-    assert browser.holds[-1]["frozen"], "the student is told"
+    assert browser.holds[-1]["frozen"], "the student sees it"
     assert browser.server.entries[-1]["by"] == "instructor lee"
     browser.server.hold = tile["hold"]
     other = Browser(tmp_path / "second", browser.server).open()
@@ -319,8 +319,8 @@ def test_a_viewer_behind_the_server_gets_the_board_until_it_leaves(tmp_path: Pat
     browser._hear({"k": "open", "v": 5})
     browser._hear({"k": "hear", "v": 5, "text": json.dumps({"k": "sub", "ch": f"lab/{SLUG}"})})
     browser.pass_s(2)
-    said = [json.loads(message["text"]) for message in browser.sent if message["k"] == "say"]
-    assert "snap" in [each["k"] for each in said]
+    texts = [json.loads(message["text"]) for message in browser.sent if message["k"] == "say"]
+    assert "snap" in [each["k"] for each in texts]
     browser._hear({"k": "close", "v": 5})
     browser.pass_s(1)
     number = len([message for message in browser.sent if message["k"] == "say"])

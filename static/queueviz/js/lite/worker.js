@@ -127,7 +127,7 @@ def make(lite, slug, root, static, home, name, run, course, scores):
     port, of_course, may = lite.port, None, CAN
     if run is not None:
         port, may = run.port, {verb: can(STUDENT.role, verb) for verb in VERBS}
-        of_course = Course(course, STUDENT, scores, lambda: port.open_until)
+        of_course = Course(course, STUDENT, scores, port.is_closed)
     site = Site(port, slug, lite.directory(slug), root=root, static=static, home=home, name=name, can=may, course=of_course)
 
     async def answer(method, path, body, language, theme, details, htmx):
