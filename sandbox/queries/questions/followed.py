@@ -11,6 +11,7 @@ from sandbox.journal.events import (
     Entry,
     MemberStateChanged,
     OffsetsReset,
+    QueueDropped,
     QueuesAssigned,
     QueueTaken,
 )
@@ -20,6 +21,7 @@ from sandbox.queries.rows.followed import DONE, UNKNOWN, WAITING, Followed, Foll
 
 SETTLED_MS = 30_000  # a rebalance takes up to 20 s, and a commit 5 s
 AT_ONCE_MS = 100
+QUIET_MS = 1_000  # without a queue that changes its owner: the rebalance is over
 EXPIRE_MS = 120_000  # without a heartbeat (spec broker-behaviour 5)
 NOTHING: Followed = {"state": UNKNOWN, "sentences": []}
 
@@ -117,18 +119,27 @@ def _start(after: After) -> Followed:
     begun = after.state_change("starting")
     if begun is None:
         return NOTHING
-    taken = [
-        entry
+    label = _label(after, begun.client_id)
+    moves = [
+        (entry.at_ms, entry.event)
         for entry in after.entries
-        if isinstance(entry.event, QueueTaken)
-        and entry.event.client_id == begun.client_id
+        if isinstance(entry.event, QueueTaken | QueueDropped)
+        and entry.event.group == begun.group
         and not entry.event.topic.startswith("%")
     ]
-    label = _label(after, begun.client_id)
-    if taken and after.cluster.clock.now_ms() - taken[-1].at_ms >= 1_000:
-        after_ms = taken[-1].at_ms - after.entry.at_ms
-        return _answer(True, [_say("has", who=label, queues=len(taken), after_ms=after_ms)])
-    return _answer(after.settled, [_say("has_none", who=label)] if after.settled else [])
+    held: dict[str, int] = {}  # by queue, since when
+    for at_ms, event in moves:
+        if event.client_id != begun.client_id:
+            continue
+        if isinstance(event, QueueTaken):
+            held[_key(event)] = at_ms
+        else:
+            held.pop(_key(event), None)
+    if held and after.cluster.clock.now_ms() - moves[-1][0] >= QUIET_MS:
+        after_ms = max(held.values()) - after.entry.at_ms
+        has = "has_at_once" if after_ms < AT_ONCE_MS else "has"
+        return _answer(True, [_say(has, who=label, queues=len(held), after_ms=after_ms)])
+    return _answer(after.settled, [_say("has_none", who=label)] if after.settled and not held else [])
 
 
 def _reset(after: After) -> Followed:
@@ -184,7 +195,7 @@ def _before(after: After) -> Iterable[Entry]:
     return (entry for entry in after.cluster.journal.tail() if entry.seq < after.entry.seq)
 
 
-def _key(event: QueueTaken) -> str:
+def _key(event: QueueTaken | QueueDropped) -> str:
     return f"{event.topic}/{event.broker}/{event.queue_id}"
 
 
