@@ -28,6 +28,7 @@ FONT = re.compile(r"@font-face\s*\{[^}]*\}\s*")
 COMMENT = re.compile(r"/\*.*?\*/\s*", re.DOTALL)
 SPACE = re.compile(r" (?=[{}>])|(?<=[{};:,>])\s+|;\s*(?=})")  # in a style sheet: none of them means anything
 INDENT = re.compile(r"^[ \t]+|^[ \t]*//[^\n]*\n|^\n", re.MULTILINE)
+BREAK = re.compile(r"^((?!.*//).*[{;,])\n", re.MULTILINE)  # of lines that need none: 3 bytes in an address
 LEFT_ALONE = " !\"$&'()*+,-./:;=?@[\\]^_`{|}~<>"  # in a data address: what is written as it is
 
 
@@ -58,7 +59,7 @@ def offline_page(recording: bytes, *, title: str, language: str, notes: Sequence
 
 
 def _address(module: str) -> str:
-    source = FROM.sub(r"\1 \2queueviz/\3\2", _shortened(_read(f"js/{module}")))
+    source = BREAK.sub(r"\1", FROM.sub(r"\1 \2queueviz/\3\2", _shortened(_read(f"js/{module}"))))
     return f"data:text/javascript,{quote(source, safe=LEFT_ALONE)}"
 
 
