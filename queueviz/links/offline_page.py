@@ -17,7 +17,6 @@ from queueviz.boards.js_texts import PageTexts, texts
 from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.links.share_links import Note
 from queueviz.operations.module_graph import imported
-from sandbox.findings.all_rules import BY_CODE
 
 MAIN = "page_offline.js"
 STYLES = ("tokens", "base", "strip", "board", "player")
@@ -64,14 +63,12 @@ def _address(module: str) -> str:
 
 
 def _said() -> PageTexts:
-    """Return the texts that the modules name, without titles of findings: their codes are words."""
+    """Return the texts that the modules name."""
     source = "".join(_read(f"js/{name}") for name in (MAIN, *imported(MAIN)))
     keys, families = set(KEY.findall(source)), set(FAMILY.findall(source))
     words = texts(PLAYER_WORDS)
-    values = {value: word for value, word in words["values"].items() if value not in BY_CODE}
     return {
         **words,
-        "values": values,
         "texts": {
             key: text for key, text in words["texts"].items() if key in keys or key.partition(".")[0] in families
         },

@@ -1,9 +1,11 @@
 """The line of findings above the Board of a past event: it moves with the event, and lights what it is about."""
 
 import re
+from pathlib import Path
 
 from playwright.sync_api import expect
 
+from queueviz.links.offline_page import offline_page
 from tests.browser.axe import violations
 from tests.browser.conftest import PHONE, Site
 
@@ -50,3 +52,23 @@ def test_why_leads_to_all_findings_of_the_event(site: Site) -> None:
     expect(site.page.locator("#findings")).to_contain_text("open at event #")
     expect(site.page.locator("#r-at")).to_contain_text("Event #")
     assert violations(site.page) == []
+
+
+def test_a_recording_names_the_findings_that_are_open_at_its_event(site: Site, tmp_path: Path) -> None:
+    opened(site, "One queue stuck, the others fine")
+    request, address = site.page.request, f"{site.base_url}/api/sandboxes/{site.slug}/recording?from=1300&to=1950"
+    for _ in range(200):
+        answer = request.get(address)
+        if answer.status != 202:
+            break
+        site.page.wait_for_timeout(300)
+    file = tmp_path / "kept.html"
+    file.write_text(offline_page(answer.body(), title="Stuck", language="en"), "utf-8")
+    site.page.goto(file.as_uri())
+    shown, line = site.page.locator("[data-open]"), site.page.get_by_role("slider")
+    expect(site.page.locator("[data-moment]")).to_contain_text("1")
+    expect(shown).to_be_hidden()
+    line.press("End")
+    expect(shown).to_have_text(re.compile("Open findings: broker-a:2: listener suspends the queue"))
+    line.press("Home")
+    expect(shown).to_be_hidden()

@@ -62,9 +62,9 @@ def test_a_finding_that_closes_before_its_trouble_ends_is_missed() -> None:
 
 def test_a_finding_without_the_sentence_of_its_trouble_is_missed() -> None:
     down = PLANTS["broker_down"]
-    told = Opened(PLANTED_MS + 6_000, "broker_down", "broker-a", ("unread_by", "ordered", "stores"))
-    assert _after_ms(Noted([told], []), down) == 6_000
-    assert _after_ms(Noted([told._replace(says=("down", "stores"))], []), down) is None
+    opened = Opened(PLANTED_MS + 6_000, "broker_down", "broker-a", ("unread_by", "ordered", "stores"))
+    assert _after_ms(Noted([opened], []), down) == 6_000
+    assert _after_ms(Noted([opened._replace(says=("down", "stores"))], []), down) is None
 
 
 def test_a_seed_has_the_same_findings_at_the_same_times() -> None:

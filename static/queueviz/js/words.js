@@ -6,6 +6,9 @@ const given = json("texts") ?? { texts: {}, facts: {}, actions: {}, values: {}, 
 
 const live = json("live");
 
+/** A message that is unfinished for longer is pinned: the rule of findings. @type {number} */
+export const pinnedAfterMs = given.pinned_after_ms;
+
 /** Below it are all pages of the sandbox. @type {string} */
 export const pagesRoot = live?.root ?? "";
 
