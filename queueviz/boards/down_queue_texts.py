@@ -18,6 +18,7 @@ from sandbox.queries.rows.board import BoardHeader, DownMark, KnownQueues, Maste
 
 DOWN: Texts = {
     "down.nobody": _("master down: readable again when it returns"),
+    "down.no_lock": _("master down: no locks, so no processing until it returns"),
     "down.slave": _("master down: read from the slave"),
     "down.slave_idle": _("master down: its slave has the queue, no reader yet"),
     "down.kept": _("master down: its slave has the queues"),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple, TypedDict
 from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 
-from queueviz.boards.finding_texts import HEALTHY, WHY_NOT, sentence_text
+from queueviz.boards.finding_texts import HEALTHY, WHY_NOT, sentence_text, title_text
 from queueviz.boards.page import Context, Place, Readings, data_of
 from queueviz.boards.rows import short_names
 from queueviz.texts import Text
@@ -45,6 +47,7 @@ class FindingView(NamedTuple):
     incident_title: str
     event: str | None
     consequences: tuple[FindingView, ...]
+    opened: str = ""  # in the past: when its sentences were written
 
 
 class CheckView(NamedTuple):
@@ -85,18 +88,32 @@ def all_of(board: Place, readings: Readings) -> FindingsView:
         data = {"at_ms": None, "findings": [], "checks": [], "groups": 0, "topics": 0, "brokers": 0}
     checks = [_check(row) for row in data["checks"] if row["all"]]  # of nothing there is no check
     all_hold = all(check.holds for check in checks)
-    severities = [row["severity"] for row in data["findings"]]
     return {
+        **view_of(trees(board, data["findings"]), data["findings"]),
         "at_ms": data["at_ms"],
-        "findings": trees(board, data["findings"]),
         "healthy": [check for check in checks if check.holds],
         "unknown": [check for check in checks if not check.holds],
-        "errors": severities.count("error"),
-        "warnings": severities.count("warning"),
         "groups": data["groups"],
         "topics": data["topics"],
         "brokers": data["brokers"],
         "moves": _runs(board) and (data["at_ms"] is None or bool(data["findings"]) or not all_hold),
+    }
+
+
+def view_of(views: list[FindingView], rows: list[FindingRow]) -> FindingsView:
+    """Return findings without checks."""
+    severities = [row["severity"] for row in rows]
+    return {
+        "at_ms": None,
+        "findings": views,
+        "healthy": [],
+        "unknown": [],
+        "errors": severities.count("error"),
+        "warnings": severities.count("warning"),
+        "groups": 0,
+        "topics": 0,
+        "brokers": 0,
+        "moves": False,
     }
 
 
@@ -105,7 +122,8 @@ def _runs(board: Place) -> bool:
     return board.attached or (board.snapshot["sandbox"]["state"] == "live" and board.snapshot.get("rate", 0) > 0)
 
 
-def trees(board: Place, rows: list[FindingRow]) -> list[FindingView]:
+def trees(board: Place, rows: list[FindingRow], opened: Mapping[str, str] = MappingProxyType({})) -> list[FindingView]:
+    """Return the causes, each with its consequences.  `opened`: by key, when the sentences of the past were written."""
     queue_names = short_names(
         {f"{queue['broker']}:{queue['queue_id']}" for topic in board.topics for queue in topic["queues"]}
     )
@@ -116,7 +134,8 @@ def trees(board: Place, rows: list[FindingRow]) -> list[FindingView]:
 
     def view(row: FindingRow, path: frozenset[str]) -> FindingView:
         consequences = [each for each in below.get(row["key"], ()) if each["key"] not in path]
-        return _view(row, queue_names, tuple(view(each, path | {each["key"]}) for each in consequences))
+        below_it = tuple(view(each, path | {each["key"]}) for each in consequences)
+        return _view(row, queue_names, below_it)._replace(opened=opened.get(row["key"], ""))
 
     return [view(row, frozenset({row["key"]})) for row in below.get(None, ())]
 
@@ -139,7 +158,7 @@ def _view(row: FindingRow, queue_names: dict[str, str], consequences: tuple[Find
     return FindingView(
         key=row["key"],
         severity=row["severity"],
-        first=sentences[0],
+        first=sentences[0] if sentences else title_text(row["code"], row["kind"], row["subject"], queue_names),
         more=" ".join(sentences[1:]),
         subject=_subject(row, queue_names),
         since_ms=row["since_ms"],

@@ -10,6 +10,7 @@ from queueviz.boards.groups import channel as group_channel
 from queueviz.boards.groups import lines
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import BoardPage, Context, Part, Place, Readings, data_of
+from queueviz.boards.past_findings import line_at, page_at
 from queueviz.slugs import root_of
 from sandbox.queries.rows.group_states import Groups
 
@@ -29,6 +30,7 @@ LINE = Part(
     name="finding",
     template="queueviz/partials/finding_line.html",
     attached=True,
+    past=line_at,
     channels=lambda board: [channel(board)],
     context=line_of,
 )
@@ -41,6 +43,7 @@ FINDINGS = BoardPage(
     template="queueviz/boards/findings.html",
     twin="queueviz/partials/findings.html",
     attached=True,
+    past=page_at,
     channels=lambda board: [channel(board), group_channel(board)],
     context=_page,
 )

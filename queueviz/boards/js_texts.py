@@ -17,7 +17,10 @@ from queueviz.boards.group_texts import GROUP
 from queueviz.boards.lag_texts import FLOW
 from queueviz.boards.member_words import DIFFER
 from queueviz.texts import Text
+from sandbox.findings.all_rules import BY_CODE
 from sandbox.journal.event_filter import STEPS
+
+PINNED_AFTER_MS = BY_CODE["offset_pinned"].hold_ms
 
 TEXTS: CountedTexts = {
     "conn.connected": _("Connected"),
@@ -206,6 +209,7 @@ class PageTexts(TypedDict):
     values: dict[str, str]
     valued: tuple[str, ...]
     roles: dict[str, str]
+    pinned_after_ms: int
 
 
 def texts(more: Mapping[str, Text | Counted] | None = None) -> PageTexts:
@@ -217,6 +221,7 @@ def texts(more: Mapping[str, Text | Counted] | None = None) -> PageTexts:
         "values": {key: str(word) for key, word in VALUES.items() if str(word) != key},
         "valued": VALUES_OF,
         "roles": {key: str(word) for key, word in ROLES.items()},
+        "pinned_after_ms": PINNED_AFTER_MS,
     }
 
 

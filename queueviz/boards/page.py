@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
+from queueviz.boards.past_facts import PastFindings
 from sandbox.attached.settings import is_attached
 from sandbox.control.readings import Reading, Refusal
 from sandbox.queries.rows.snapshot import BrokerRow, GroupRow, Snapshot, TopicRow
@@ -93,6 +94,9 @@ def node_name(broker: BrokerRow) -> str:
     return broker["broker"] if not broker.get("broker_id") else f"{broker['broker']}.{broker['broker_id']}"
 
 
+PastContext = Callable[[Place, PastFindings], Context]
+
+
 def data_of(readings: Readings, name: str | None, shape: type[T]) -> T | None:
     """Return the data of one reading, or None if the engine refused it or did not read it.
 
@@ -113,6 +117,7 @@ class BoardPage:
     twin: str | None = None  # template of the table twin, refreshed every 2 s while open
     attached: bool = False  # whether it can be drawn of a real cluster, too
     replayed: bool = False  # whether it can be drawn of a moment that is executed again
+    past: PastContext | None = None  # its values at a past event, from the facts of findings
     channels: Callable[[Place], list[str]]
     context: Callable[[Place, Readings], Context]
 
@@ -125,5 +130,6 @@ class Part:
     template: str
     attached: bool = False
     replayed: bool = False
+    past: PastContext | None = None
     channels: Callable[[Place], list[str]]
     context: Callable[[Place, Readings], Context]

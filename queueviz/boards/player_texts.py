@@ -18,6 +18,7 @@ PLAYER_WORDS: Texts = {
     "stretch.trimmed": _("the beginning of the run was deleted"),
     "stretch.beginning not kept": _("the beginning of the run was not retained"),
     "stretch.unknown": _("unknown"),
+    "player.open": _("Open findings: {names}"),
     "player.play": _("Play"),
     "player.pause": _("Pause"),
     "player.desc": _("{n} queues with their offsets, their owners and their lag"),

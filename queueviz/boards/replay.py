@@ -3,15 +3,17 @@
 `static/queueviz/js/replay.js` draws the board.
 """
 
-from typing import TypedDict
+from typing import TypedDict, cast
 
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from queueviz.boards.board import STRATEGIES, live_config, names_of
 from queueviz.boards.counted import Counted, CountedTexts
-from queueviz.boards.js_texts import texts
+from queueviz.boards.js_texts import PageTexts, texts, words
 from queueviz.boards.page import Context, Place, topics_of
+from queueviz.boards.past_facts import PastFindings
+from queueviz.boards.past_findings import line_at
 from queueviz.boards.player_texts import PLAYER_WORDS
 from sandbox.control.limits import HostLimits
 from sandbox.queries.rows.snapshot import GroupRow, Snapshot
@@ -71,7 +73,7 @@ class StateAnswer(TypedDict):
     snapshot: Snapshot
 
 
-def context_at(now: Snapshot, state: StateAnswer, query: dict[str, str]) -> Context:
+def context_at(now: Snapshot, state: StateAnswer, findings: PastFindings, query: dict[str, str]) -> Context:
     """Return the template values of the Board at a past event.
 
     `now`: the newest snapshot; `state`: the state at the event, which is drawn.
@@ -108,12 +110,26 @@ def context_at(now: Snapshot, state: StateAnswer, query: dict[str, str]) -> Cont
         "strips": [],
         "members": [],
         "side": [],
+        **line_at(place, findings),
         "strategies": STRATEGIES,
         "found": state,
         "newest": now.get("seq"),
         "live": config,
         "texts": texts(PLAYER_WORDS | WORDS),
     }
+
+
+def snapshot_at(now: Snapshot, at_ms: int | None) -> Snapshot:
+    """Return the newest snapshot with the stopped clock of a past event."""
+    return {**now, "at_ms": now["at_ms"] if at_ms is None else at_ms, "rate": 0, "reached_rate": None}
+
+
+def follow(drawn: Context, now: Snapshot, at: int) -> Context:
+    """Return a view's values with those of its line at the foot, which leads to other events."""
+    live, shown = cast(Context, drawn["live"]), cast(PageTexts, drawn["texts"])
+    live["replay"] = {"at": at, "newest": now.get("seq"), "newest_ms": now.get("at_ms")}
+    shown["texts"] |= words(PLAYER_WORDS | WORDS)
+    return drawn
 
 
 def present(now: Snapshot, slug: str) -> Context:

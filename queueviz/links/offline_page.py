@@ -17,7 +17,6 @@ from queueviz.boards.js_texts import PageTexts, texts
 from queueviz.boards.player_texts import PLAYER_WORDS
 from queueviz.links.share_links import Note
 from queueviz.operations.module_graph import imported
-from sandbox.findings.all_rules import BY_CODE
 
 MAIN = "page_offline.js"
 STYLES = ("tokens", "base", "strip", "board", "player")
@@ -28,6 +27,7 @@ FONT = re.compile(r"@font-face\s*\{[^}]*\}\s*")
 COMMENT = re.compile(r"/\*.*?\*/\s*", re.DOTALL)
 SPACE = re.compile(r" (?=[{}>])|(?<=[{};:,>])\s+|;\s*(?=})")  # in a style sheet: none of them means anything
 INDENT = re.compile(r"^[ \t]+|^[ \t]*//[^\n]*\n|^\n", re.MULTILINE)
+BREAK = re.compile(r"^((?!.*//).*[{;,])\n", re.MULTILINE)  # of lines that need none: 3 bytes in an address
 LEFT_ALONE = " !\"$&'()*+,-./:;=?@[\\]^_`{|}~<>"  # in a data address: what is written as it is
 
 
@@ -58,19 +58,17 @@ def offline_page(recording: bytes, *, title: str, language: str, notes: Sequence
 
 
 def _address(module: str) -> str:
-    source = FROM.sub(r"\1 \2queueviz/\3\2", _shortened(_read(f"js/{module}")))
+    source = BREAK.sub(r"\1", FROM.sub(r"\1 \2queueviz/\3\2", _shortened(_read(f"js/{module}"))))
     return f"data:text/javascript,{quote(source, safe=LEFT_ALONE)}"
 
 
 def _said() -> PageTexts:
-    """Return the texts that the modules name, without titles of findings: their codes are words."""
+    """Return the texts that the modules name."""
     source = "".join(_read(f"js/{name}") for name in (MAIN, *imported(MAIN)))
     keys, families = set(KEY.findall(source)), set(FAMILY.findall(source))
     words = texts(PLAYER_WORDS)
-    values = {value: word for value, word in words["values"].items() if value not in BY_CODE}
     return {
         **words,
-        "values": values,
         "texts": {
             key: text for key, text in words["texts"].items() if key in keys or key.partition(".")[0] in families
         },

@@ -20,7 +20,8 @@ from queueviz.boards.incident_board import incident_values
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import BoardPage, Context, Part, Place
 from queueviz.boards.page_values import page_values
-from queueviz.boards.replay import FOLLOWS, context_at
+from queueviz.boards.past_facts import EVENT, ROWS, FactSearch, PastFindings
+from queueviz.boards.replay import FOLLOWS, context_at, follow, snapshot_at
 from queueviz.boards.shell import Entry, shell_values
 from queueviz.form_fields import fields_of
 from queueviz.lite.addresses import Addresses
@@ -31,6 +32,7 @@ from queueviz.whole_numbers import event_number
 from sandbox.control.actions import parse_action
 from sandbox.control.questions import LabState, parse_question
 from sandbox.control.rights import Actor, allows
+from sandbox.findings.recorded import FACTS
 from sandbox.kernel.errors import ActionRefused, SandboxError
 from sandbox.queries.rows.labs import LabRow
 from sandbox.queries.rows.snapshot import Snapshot
@@ -89,7 +91,8 @@ class Pages:
         values, snapshot = await self._shell(request, tab)
         query = request.GET.texts() | where
         if "at" in query and tab != "journal":  # the Journal shows the events around it
-            return html(self._render(REPLAY, values | await self._past(board, snapshot, query)))
+            template = REPLAY if board.name == FOLLOWS else board.template
+            return html(self._render(template, values | await self._past(board, snapshot, query)))
         return html(self._render(board.template, values | await self._values(board, snapshot, query)))
 
     async def incident(self) -> Answer:
@@ -103,7 +106,10 @@ class Pages:
             raise not_found()
         board, template = chosen
         values, snapshot = await self._shell(request, name)
-        return html(self._render(template, values | await self._values(board, snapshot, request.GET.texts())))
+        query = request.GET.texts()
+        if "at" in query and board.past is not None:
+            return html(self._render(template, values | await self._past(board, snapshot, query)))
+        return html(self._render(template, values | await self._values(board, snapshot, query)))
 
     async def ask(self, request: Request, name: str) -> Answer:
         """Show the answer to a question."""
@@ -189,19 +195,32 @@ class Pages:
         readings = await done(self._port.read(names)) if names else []
         return page_values(board, subject, dict(zip(names, readings, strict=True)))
 
-    async def _past(self, board: BoardPage, snapshot: Snapshot, query: dict[str, str]) -> Context:
-        """Return the values of the Board at an event.  Raises ActionRefused (422) for other views."""
-        at = event_number(query["at"], field="at")
-        if board.name != FOLLOWS:
-            raise ActionRefused(
-                422, "In the browser, only the Board and the Journal show the past.", "Open the Board at this event."
-            )
-        state = state_body(
-            await done(self._port.state_at(self._addresses.slug, at)), self._addresses.slug, self._entry.name
-        )
-        event: Context = {"replay": True, "at": str(at), "event": state["seq"], "view": board}
+    async def _past(self, board: BoardPage | Part, snapshot: Snapshot, query: dict[str, str]) -> Context:
+        """Return the values of a view at an event.  Raises ActionRefused (422) for views that need a server."""
+        at, slug = event_number(query["at"], field="at"), self._addresses.slug
+        event: Context = {"replay": True, "at": str(at), "event": at, "view": board}
         event |= incident_values(self._incident.shown(), at) | {"can": dict.fromkeys(self._can, False)}
-        return event | context_at(snapshot, state, query)
+        if board.name == FOLLOWS:
+            state = state_body(await done(self._port.state_at(slug, at)), slug, self._entry.name)
+            findings = await self._past_findings(at)
+            return event | {"event": state["seq"]} | context_at(snapshot, state, findings, query)
+        if board.past is None:
+            raise ActionRefused(
+                422,
+                "In the browser, only the Board, What is wrong and the Journal show the past.",
+                "Open the Board at this event.",
+            )
+        findings = await self._past_findings(at)
+        then = snapshot_at(snapshot, findings.at_ms)
+        drawn = board.past(Place(slug, then, query), findings)
+        return event | (follow(drawn, snapshot, at) if "live" in drawn else drawn) | {"snapshot": then}
+
+    async def _past_findings(self, at: int) -> PastFindings:
+        slug = self._addresses.slug
+        search = FactSearch(at, await done(self._port.look_back(slug, EVENT, before=at + 1, most=1)))
+        while search.goes_on:
+            search.take(await done(self._port.look_back(slug, FACTS, before=search.before, most=ROWS)))
+        return search.findings
 
     def _of_all(self, request: Request) -> Context:
         """Return the values of every template, as the server's context processors do."""

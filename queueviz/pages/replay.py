@@ -1,6 +1,6 @@
 """The pages of a sandbox at a past event, `?at=N`."""
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -8,11 +8,10 @@ from django.shortcuts import render
 from queueviz import engine, refusal_texts
 from queueviz.access import policy, visitor
 from queueviz.boards.incident_board import incident_values
-from queueviz.boards.js_texts import PageTexts, words
-from queueviz.boards.page import BoardPage, Context, Part
+from queueviz.boards.page import BoardPage, Context, Part, PastContext, Place
 from queueviz.boards.player_texts import PLAYER_WORDS
-from queueviz.boards.replay import FOLLOWS, WORDS, context_at, present
-from queueviz.links import incidents, past_sandboxes, replay_state
+from queueviz.boards.replay import FOLLOWS, context_at, follow, present, snapshot_at
+from queueviz.links import incidents, past_findings, past_sandboxes, replay_state
 from queueviz.links.past_sandboxes import Moment
 from queueviz.pages import page_snapshot
 from queueviz.pages.redirects import go_again
@@ -36,8 +35,11 @@ def page(request: HttpRequest, board: BoardPage | Part, shell: "Shell", where: d
     past |= incident_values(incidents.shown(slug), at)
     if board.name == FOLLOWS:
         state = replay_state.state(visitor.of_request(request), slug, at)
-        drawn = context_at(shell["snapshot"], state, request.GET.dict())
+        drawn = context_at(shell["snapshot"], state, past_findings.read(slug, at), request.GET.dict())
         return render(request, "queueviz/boards/replay.html", {**past, **drawn, "event": state["seq"]})
+    if board.past is not None:
+        _demand(request, slug, at)
+        return render(request, board.template, {**past, **_recorded(board.past, shell, at, request.GET.dict())})
     if not board.replayed:
         return render(request, "queueviz/boards/not_replayed.html", {**past, **present(shell["snapshot"], slug)})
     moment = _moment(request, slug, at)
@@ -59,10 +61,14 @@ def page(request: HttpRequest, board: BoardPage | Part, shell: "Shell", where: d
 def part(request: HttpRequest, board: BoardPage | Part, template: str, shell: "Shell") -> HttpResponse:
     """Show a panel or a table twin at the event that its page shows.  The status is 202 while it is executed again."""
     at, slug = _event(request, shell), shell["sandbox"].slug
-    moment = _moment(request, slug, at)
-    if moment.result is None:
-        return HttpResponse(status=202)  # it is not kept any more, and is executed again
-    drawn = _drawn(board, shell, moment, request.GET.dict())
+    if board.past is not None:
+        _demand(request, slug, at)
+        drawn = _recorded(board.past, shell, at, request.GET.dict())
+    else:
+        moment = _moment(request, slug, at)
+        if moment.result is None:
+            return HttpResponse(status=202)  # it is not kept any more, and is executed again
+        drawn = _drawn(board, shell, moment, request.GET.dict())
     return render(request, template, {**shell, **CANNOT, "replay": True, "at": str(at), **drawn})
 
 
@@ -75,7 +81,21 @@ def _event(request: HttpRequest, shell: "Shell") -> int:
     return at
 
 
+def _recorded(past: PastContext, shell: "Shell", at: int, query: dict[str, str]) -> Context:
+    """Return the values of a view that is drawn from the facts of findings."""
+    findings, now = past_findings.read(shell["sandbox"].slug, at), shell["snapshot"]
+    snapshot = snapshot_at(now, findings.at_ms)
+    drawn = past(Place(shell["sandbox"].slug, snapshot, query), findings)
+    return {**(follow(drawn, now, at) if "live" in drawn else drawn), "snapshot": snapshot}
+
+
 def _moment(request: HttpRequest, slug: str, at: int) -> Moment:
+    counted = _demand(request, slug, at)
+    return past_sandboxes.find(slug, at, lambda: past_sandboxes.MOMENTS.demand(counted)).at_once()
+
+
+def _demand(request: HttpRequest, slug: str, at: int) -> str:
+    """Return the name under which the visitor is counted.  Raises ActionRefused if the event does not exist."""
     counted = policy.counted_as(visitor.of_request(request))
     replay_state.STATES.demand(counted)
     kept = engine.answer(engine.port().kept(slug))
@@ -89,7 +109,7 @@ def _moment(request: HttpRequest, slug: str, at: int) -> Moment:
             oldest=kept.oldest,
             newest=kept.newest,
         )
-    return past_sandboxes.find(slug, at, lambda: past_sandboxes.MOMENTS.demand(counted)).at_once()
+    return counted
 
 
 def _drawn(board: BoardPage | Part, shell: "Shell", moment: Moment, query: dict[str, str]) -> Context:
@@ -104,9 +124,7 @@ def _drawn(board: BoardPage | Part, shell: "Shell", moment: Moment, query: dict[
     }
     drawn = page_snapshot.at_moment(board, shell["sandbox"].slug, result, snapshot, query)
     if "live" in drawn:
-        live, shown = cast(Context, drawn["live"]), cast(PageTexts, drawn["texts"])
-        live["replay"] = {"at": moment.order["at"], "newest": now.get("seq"), "newest_ms": now.get("at_ms")}
-        shown["texts"] |= words(PLAYER_WORDS | WORDS)
+        drawn = follow(drawn, now, int(str(moment.order["at"])))
     return {**drawn, "snapshot": snapshot, "shown": result["seq"]}
 
 

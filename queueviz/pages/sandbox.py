@@ -62,7 +62,7 @@ def part(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     board, template = part_of(name) or (None, "")
     board = _shown(board, visit)
     values = shell(request, visit, name, wake=False)
-    if "at" in request.GET and board.replayed:
+    if "at" in request.GET and (board.replayed or board.past is not None):
         return replay.part(request, board, template, values)
     drawn = page_snapshot.of_page(board, slug, values["snapshot"], request.GET)
     if drawn["state_unknown"]:

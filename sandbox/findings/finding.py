@@ -8,7 +8,7 @@ ERROR, WARNING, INFO = "error", "warning", "info"
 WORST_FIRST = (ERROR, WARNING, INFO)
 
 GROUP, QUEUE, MEMBER, BROKER, TOPIC = "group", "queue", "member", "broker", "topic"
-MESSAGE, CLUSTER = "message", "cluster"
+CLUSTER = "cluster"
 
 
 class Subject(NamedTuple):

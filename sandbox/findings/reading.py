@@ -14,18 +14,25 @@ def rows_of(shown: Sequence[OpenFinding], view: ClusterView | None, rules: Seque
     if view is None:
         return {"at_ms": None, "findings": [], "checks": [], "groups": 0, "topics": 0, "brokers": 0}
     open_codes = {each.finding.code for each in shown}
-    labels = view.labels
     by_code = {rule.code: rule for rule in rules}
-    rows = [_row(each.finding, each.since_ms, each.because_of, by_code[each.finding.code], labels) for each in shown]
     checked = [(rule.code, rule.checks(view)) for rule in rules if rule.code not in open_codes]
     return {
         "at_ms": view.at_ms,
-        "findings": _causes_first(rows),
+        "findings": finding_rows(shown, view.labels, by_code),
         "checks": [{"code": code, "known": check.known, "all": check.all} for code, check in checked],
         "groups": len(view.groups),
         "topics": sum(row["kind"] == "normal" for row in view.topics.values()),
         "brokers": len({row["broker"] for row in view.brokers.values()}),
     }
+
+
+def finding_rows(
+    shown: Sequence[OpenFinding], labels: Mapping[str, str], by_code: Mapping[str, Rule]
+) -> list[FindingRow]:
+    """Return the rows, each consequence after its cause."""
+    return _causes_first(
+        [_row(each.finding, each.since_ms, each.because_of, by_code[each.finding.code], labels) for each in shown]
+    )
 
 
 def mark_of(shown: Sequence[OpenFinding], view: ClusterView | None, group: str | None = None) -> FindingMark | None:
@@ -65,7 +72,7 @@ def _row(finding: Finding, since_ms: int, because_of: Key | None, rule: Rule, la
         "topic": finding.subject.topic,
         "since_ms": since_ms,
         "text": text_of(finding, labels),
-        "says": [_sentence(sentence, labels) for sentence in finding.says],
+        "says": sentences_of(finding, labels),
         "marks": list(finding.marks),
         "because_of": None if because_of is None else key_of(because_of),
         "remedy": None if finding.remedy is None else _remedy(finding.remedy),
@@ -74,6 +81,11 @@ def _row(finding: Finding, since_ms: int, because_of: Key | None, rule: Rule, la
         "incident": rule.incident,
         "event": finding.event,
     }
+
+
+def sentences_of(finding: Finding, labels: Mapping[str, str]) -> list[SentenceRow]:
+    """Return the sentences with the labels of members in place of their row keys."""
+    return [_sentence(sentence, labels) for sentence in finding.says]
 
 
 def _sentence(sentence: Said, labels: Mapping[str, str]) -> SentenceRow:

@@ -2,13 +2,15 @@
 
 from sandbox.findings.all_rules import RULES
 from sandbox.findings.finding import Finding
-from sandbox.findings.reading import mark_of, name_of, rows_of
+from sandbox.findings.reading import mark_of, name_of, rows_of, sentences_of
 from sandbox.findings.tracker import Key, OpenFinding, Tracker
 from sandbox.findings.view import ClusterView
 from sandbox.journal.events import FindingClosed, FindingOpened
 from sandbox.journal.journal import Journal
 from sandbox.queries.rows.findings import FindingMark, Findings
 from sandbox.queries.rows.group_states import Groups
+
+MOST_NAMES = 128  # of marks in one fact, and of what it touches: a board has 64 strips
 
 
 class FindingWatch:
@@ -44,6 +46,9 @@ class FindingWatch:
                     subject.topic,
                     each.since_ms,
                     each.because_of[0] if each.because_of else "",
+                    tuple((row["sentence"], row["values"]) for row in sentences_of(finding, view.labels)),
+                    finding.marks[:MOST_NAMES],
+                    tuple(sorted(finding.touches)[:MOST_NAMES]),
                 )
             )
 

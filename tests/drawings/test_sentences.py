@@ -54,3 +54,16 @@ def test_the_page_and_the_engine_agree_on_what_a_step_is(english: Modules) -> No
     ]
     rows += [{"type": kind} for kind in ("OffsetsPersisted", "LifecycleStep", "ActionTaken", "Keyframe")]
     assert english("journal_list", STEPS, rows) == [is_step(row) for row in rows]
+
+
+def test_a_finding_of_a_queue_has_the_name_of_the_board(english: Modules) -> None:
+    opened = {
+        "type": "FindingOpened",
+        "kind": "queue",
+        "subject": "broker-a:2",
+        "code": "suspended",
+        "severity": "warning",
+    }
+    assert english("words", SENTENCE, opened) == "a:2: listener suspends the queue"
+    alone = "({ sentence }, fact) => sentence(fact, (who) => who)"
+    assert english("words", alone, opened) == "broker-a:2: listener suspends the queue"

@@ -79,6 +79,7 @@ def any_options(dice: random.Random) -> dict[str, Any]:
         "compact": width < 260,
         "selected": dice.random() < 0.5,
         "now_ms": dice.choice([0, 96_000]),
+        "pin_ms": 15_000,
         "silent": dice.random() < 0.2,
         "local": dice.random() < 0.2,
         "held": dice.choice([None, 0.3, 1.0]),

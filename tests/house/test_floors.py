@@ -27,6 +27,7 @@ OPEN_TO_WEB = (
     "sandbox.queries.state_at",
     "sandbox.findings.all_rules",
     "sandbox.findings.reasons",
+    "sandbox.findings.recorded",
     "sandbox.labs.catalogue",
     "sandbox.labs.incidents",
     "sandbox.labs.lab",

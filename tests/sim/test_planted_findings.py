@@ -8,7 +8,17 @@ from django.core.management import call_command
 
 from sandbox.findings.all_rules import BY_CODE
 from sandbox.simulation.findings.plants import NOT_PLANTED, PLANTS, kinds, partners
-from sandbox.simulation.findings.run import FindingRun, Planted, codes_of, play_findings
+from sandbox.simulation.findings.run import (
+    PLANTED_MS,
+    Closed,
+    FindingRun,
+    Noted,
+    Opened,
+    Planted,
+    _after_ms,
+    codes_of,
+    play_findings,
+)
 from sandbox.simulation.findings.tally import FindingTally, lines_of, reaches_goals
 
 HEALTHY, PAIR = 4, 3
@@ -39,6 +49,22 @@ def test_what_is_planted_is_found_and_nothing_else(seed: int) -> None:
     assert {each.code for each in run.opened} <= also
     for planted in run.planted:
         assert (planted.after_ms or 0) >= PLANTS[planted.code].least_s * 1000, planted
+
+
+def test_a_finding_that_closes_before_its_trouble_ends_is_missed() -> None:
+    hung = PLANTS["member_hung"]
+    opened = Opened(PLANTED_MS + 12_000, "member_hung", "A")
+    assert _after_ms(Noted([opened], []), hung) == 12_000
+    assert _after_ms(Noted([opened], [Closed(PLANTED_MS + 130_000, "member_hung", "A")]), hung) is None
+    assert _after_ms(Noted([opened], [Closed(PLANTED_MS + 130_000, "member_hung", "B")]), hung) == 12_000
+    assert _after_ms(Noted([opened], [Closed(PLANTED_MS + 200_000, "member_hung", "A")]), hung) == 12_000
+
+
+def test_a_finding_without_the_sentence_of_its_trouble_is_missed() -> None:
+    down = PLANTS["broker_down"]
+    opened = Opened(PLANTED_MS + 6_000, "broker_down", "broker-a", ("unread_by", "ordered", "stores"))
+    assert _after_ms(Noted([opened], []), down) == 6_000
+    assert _after_ms(Noted([opened._replace(says=("down", "stores"))], []), down) is None
 
 
 def test_a_seed_has_the_same_findings_at_the_same_times() -> None:

@@ -20,6 +20,8 @@ from sandbox.hosting.port import EnginePort
 from sandbox.kernel.errors import ActionRefused
 from tests.web.fake_port import FakePort
 from tests.web.test_incident_pages import write as write_incident
+from tests.web.test_past_findings import event as finding_event
+from tests.web.test_past_findings import opened as opened_finding
 
 FORM = "application/x-www-form-urlencoded"
 NAMED = {
@@ -177,3 +179,11 @@ def test_an_incident_begins_at_its_first_marker_and_its_past_has_them_all(site: 
 def test_without_an_incident_there_is_only_the_board(site: Site, mine: str) -> None:
     assert answer(site, "GET", "incident/").headers["Location"] == f"/s/{mine}/"
     assert 'id="incident"' not in answer(site, "GET", "?at=80").body
+
+
+def test_the_past_in_a_browser_has_the_findings_of_its_event(site: Site, port: FakePort, mine: str) -> None:
+    port.rows = [opened_finding(18_100), finding_event(18_200)]
+    for path in ("?at=18200", "findings/?at=18200", "part/finding/?group=order-svc&topic=orders&at=18200"):
+        assert "Over 30 s, 19.0 messages arrived per second" in answer(site, "GET", path).body, path
+    assert "No finding is open at this event." in answer(site, "GET", "part/finding/?at=18099").body
+    assert "findings/?at=18200#" in answer(site, "GET", "?at=18200").body

@@ -57,7 +57,10 @@ def test_an_event_that_is_not_kept_is_a_sentence(visitor: Client, mine: str, por
     assert (answer.status_code, b"Event 9 does not exist: the newest is 7." in answer.content) == (422, True)
 
 
-@pytest.mark.parametrize("tab", [tab.name for tab in TABS if tab.name not in ("board", "journal") and not tab.replayed])
+@pytest.mark.parametrize(
+    "tab",
+    [tab.name for tab in TABS if tab.name not in ("board", "journal") and not tab.replayed and tab.past is None],
+)
 def test_a_view_that_cannot_show_the_past_says_so(visitor: Client, mine: str, tab: str) -> None:
     page = visitor.get(f"/s/{mine}/{BOARDS[tab].path}?at=18402").content.decode()
     assert "This view cannot show the past yet." in page

@@ -100,7 +100,7 @@ def down_row(
     if since_ms is None:
         return None
     lag = _lag({**ends, "committed": committed, "from_zero": from_zero})
-    return {"known_at_ms": since_ms, "reads": None, "lag": text(lag)}
+    return {"known_at_ms": since_ms, "reads": None, "lag": text(lag), "behind": None}
 
 
 def lock_row(view: GroupSeen, mq: MessageQueue) -> LockRow | None:

@@ -1,17 +1,28 @@
-"""A broker whose master does not run: its queues accept no message, and are read from a slave or not at all."""
+"""A broker whose master does not run: its queues accept no message, and are read from a slave or not at all.
 
-from collections.abc import Iterator
+Only a master grants locks.  Members of an ordered group trust a lock for 30 s after its last renewal, and then process
+no message of its queue, also where a slave has it (spec client-behaviour 5.4).
+"""
 
-from sandbox.findings.finding import BROKER, ERROR, Checked, Finding, Remedy, Subject, say
+from collections.abc import Iterator, Sequence
+
+from sandbox.findings import marks
+from sandbox.findings.finding import BROKER, ERROR, Checked, Finding, Remedy, Said, Subject, say
 from sandbox.findings.name_lists import listed
 from sandbox.findings.reasons import ATTACHED
 from sandbox.findings.rule import Rule
-from sandbox.findings.view import ClusterView
+from sandbox.findings.view import ClusterView, GroupNow, QueueAt
 from sandbox.kernel.sentences import Plural
+from sandbox.queries.rows.board import DownMark
 from sandbox.queries.rows.snapshot import BrokerRow
 
 HOLD_MS = 4_000
 DOWN = ("stopped", "killed", "hung", "power_cut", "unreachable")
+TRUST_MS = 30_000  # `rocketmq.client.rebalance.lockMaxLiveTime`
+UNREAD, UNLOCKED, FROM_SLAVE = ("nobody",), ("no_lock",), ("slave", "slave_idle")
+
+Down = tuple[GroupNow, QueueAt, DownMark]
+"""A group's queue without a master."""
 
 
 def find(view: ClusterView) -> Iterator[Finding]:
@@ -22,29 +33,24 @@ def find(view: ClusterView) -> Iterator[Finding]:
 
 def _finding(view: ClusterView, node: str, row: BrokerRow) -> Finding:
     queues = [
-        (group, queue) for group, queue in view.group_queues() if queue.broker == row["broker"] and queue.row["down"]
+        (group, queue, mark)
+        for group, queue in view.group_queues()
+        if queue.broker == row["broker"] and (mark := queue.row["down"]) is not None
     ]
-    shared = {(queue.topic, queue.name) for _, queue in queues}
-    unread = {
-        group.name
-        for group, queue in queues
-        if queue.row["down"] is not None and queue.row["down"]["reads"] == "nobody"
-    }
-    ordered = {group.name for group, _ in queues if group.orderly and group.clustering}
+    shared = {(queue.topic, queue.name) for _, queue, _ in queues}
     return Finding(
         CODE,
         ERROR,
         Subject(BROKER, node),
         (
-            say("down", broker=row["broker"], state=row["state"]),
-            say("stores", queues=len(shared), names=listed(sorted({name for _, name in shared}))),
-            *([say("unread", groups=len(unread), readers=listed(sorted(unread)))] if unread else []),
-            *([say("ordered", groups=len(ordered), readers=listed(sorted(ordered)))] if ordered else []),
+            *_consequences(view, row, queues),
+            *([say("stores", queues=len(shared), names=_names(queues))] if shared else []),
         ),
+        marks=tuple(marks.queue(topic, name) for topic, name in sorted(shared)),
         touches=frozenset(
             {
                 f"broker {row['broker']}",
-                *(f"group {group.name}" for group, _ in queues),
+                *(f"group {group.name}" for group, _, _ in queues),
                 *(f"queue {topic}/{name}" for topic, name in shared),
             }
         ),
@@ -57,6 +63,45 @@ def _finding(view: ClusterView, node: str, row: BrokerRow) -> Finding:
         ),
         reason=ATTACHED if view.attached else "",
     )
+
+
+def _consequences(view: ClusterView, row: BrokerRow, queues: Sequence[Down]) -> Iterator[Said]:
+    """Yield the sentence with the worst consequence for the groups, and one for each of the others."""
+    unread, unlocked, from_slave = (
+        [each for each in queues if each[2]["reads"] in reads] for reads in (UNREAD, UNLOCKED, FROM_SLAVE)
+    )
+    broker, state = row["broker"], row["state"]
+
+    def first(sentence: str, worst: Sequence[Down], **more: object) -> Said:
+        return say(sentence, broker=broker, state=state, readers=_readers(worst), names=_names(worst), **more)
+
+    if unread:
+        yield first("unread_by", unread, waiting=_sum(mark["lag"] for _, _, mark in unread))
+    elif unlocked:
+        since_ms = min(mark["known_at_ms"] for _, _, mark in unlocked)
+        if view.at_ms - since_ms < TRUST_MS:
+            yield first("unlocked_by", unlocked, trust_ms=TRUST_MS)
+        else:
+            yield first("left_by", unlocked, waiting=_sum(mark["lag"] for _, _, mark in unlocked))
+    elif from_slave:
+        behind = _sum(mark["behind"] for _, _, mark in from_slave)
+        yield first("behind_for", from_slave, behind=behind) if behind else first("from_slave", from_slave)
+    else:
+        yield say("down", broker=broker, state=state)
+    if unread and unlocked:
+        yield say("ordered", groups=len({group.name for group, _, _ in unlocked}), readers=_readers(unlocked))
+
+
+def _readers(queues: Sequence[Down]) -> str:
+    return listed(sorted({group.name for group, _, _ in queues}))
+
+
+def _names(queues: Sequence[Down]) -> str:
+    return listed(sorted({queue.name for _, queue, _ in queues if not queue.topic.startswith("%")}))
+
+
+def _sum(counts: Iterator[str | None]) -> int:
+    return sum(int(count or 0) for count in counts)
 
 
 def checks(view: ClusterView) -> Checked:
@@ -72,15 +117,34 @@ RULE = Rule(
     of_moment=True,
     sentences={
         "down": "{broker} has no master ({state}).",
+        "unread_by": Plural(
+            "waiting",
+            "{broker} has no master ({state}): {readers} cannot read {names}; {waiting} message waits.",
+            "{broker} has no master ({state}): {readers} cannot read {names}; {waiting} messages wait.",
+        ),
+        "unlocked_by": (
+            "{broker} has no master ({state}): {readers} cannot renew the locks of {names}; members stop there within "
+            "{trust_ms}."
+        ),
+        "left_by": Plural(
+            "waiting",
+            "{broker} has no master ({state}): {readers} cannot lock {names}, so no member processes them; {waiting} "
+            "message waits.",
+            "{broker} has no master ({state}): {readers} cannot lock {names}, so no member processes them; {waiting} "
+            "messages wait.",
+        ),
+        "from_slave": "{broker} has no master ({state}): {readers} can read {names} only from the slave.",
+        "behind_for": Plural(
+            "behind",
+            "{broker} has no master ({state}): {readers} can read {names} only from the slave, which lacks {behind} "
+            "message.",
+            "{broker} has no master ({state}): {readers} can read {names} only from the slave, which lacks {behind} "
+            "messages.",
+        ),
         "stores": Plural(
             "queues",
             "{queues} queue of the broker accepts no message ({names}).",
             "{queues} queues of the broker accept no message ({names}).",
-        ),
-        "unread": Plural(
-            "groups",
-            "{groups} group cannot read its messages ({readers}).",
-            "{groups} groups cannot read its messages ({readers}).",
         ),
         "ordered": Plural(
             "groups",

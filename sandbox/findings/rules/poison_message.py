@@ -1,38 +1,60 @@
-"""A message that fails again and again, and will become a dead letter."""
+"""A message that fails again and again, and will become a dead letter.
+
+One finding for a group: it names the message that failed most.  While a message is delivered again, it waits nowhere,
+so the finding has a holding time.
+"""
 
 from collections.abc import Iterator
 
-from sandbox.findings.finding import MESSAGE, WARNING, Checked, Finding, Subject, say
+from sandbox.findings.finding import GROUP, WARNING, Checked, Finding, Subject, say
 from sandbox.findings.rule import Rule
 from sandbox.findings.touches import of_group
-from sandbox.findings.view import ClusterView
+from sandbox.findings.view import ClusterView, GroupNow, RetriedMessage
+from sandbox.kernel.sentences import Plural
 
-HOLD_MS = 0
+HOLD_MS = 10_000
 LEAST_ATTEMPTS = 3
-MOST = 5  # messages of a group
+MOST = 5  # messages of a group: more are a bad release, not a bad message, and `retrying` says so
 
 
 def find(view: ClusterView) -> Iterator[Finding]:
     for group in view.groups.values():
-        failing = [message for message in group.retried or () if message.attempts >= LEAST_ATTEMPTS]
-        if len(failing) > MOST:  # a bad release, not a bad message: `retrying` says so
-            continue
-        for message in sorted(failing, key=lambda message: -message.attempts):
-            yield Finding(
-                CODE,
-                WARNING,
-                Subject(MESSAGE, message.key, group.name),
-                (
-                    say(
-                        "failed",
-                        key=message.key,
-                        attempts=message.attempts,
-                        most=message.most_attempts,
-                        next_ms=max(0, message.next_ms - view.at_ms),
-                    ),
-                ),
-                touches=of_group(group.name),
-            )
+        messages = _failing(group)
+        if 0 < len(messages) <= MOST:
+            yield _finding(view, group, messages)
+
+
+def _stays(view: ClusterView, finding: Finding) -> Finding | None:
+    """Return the finding while any message fails again and again: others beside it do not end it."""
+    group = view.groups.get(finding.subject.group)
+    messages = [] if group is None else _failing(group)
+    return _finding(view, group, messages) if group is not None and messages else None
+
+
+def _failing(group: GroupNow) -> list[RetriedMessage]:
+    """Return the messages that failed at least `LEAST_ATTEMPTS` times, those with the most attempts first."""
+    messages = [message for message in group.retried or () if message.attempts >= LEAST_ATTEMPTS]
+    return sorted(messages, key=lambda message: (-message.attempts, message.key))
+
+
+def _finding(view: ClusterView, group: GroupNow, messages: list[RetriedMessage]) -> Finding:
+    worst, others = messages[0], len(messages) - 1
+    return Finding(
+        CODE,
+        WARNING,
+        Subject(GROUP, group.name, group.name),
+        (
+            say(
+                "failed",
+                key=worst.key,
+                attempts=worst.attempts,
+                most=worst.most_attempts,
+                next_ms=max(0, worst.next_ms - view.at_ms),
+            ),
+            *([say("others", others=others, least=LEAST_ATTEMPTS)] if others else []),
+        ),
+        touches=of_group(group.name),
+    )
 
 
 def checks(view: ClusterView) -> Checked:
@@ -43,10 +65,18 @@ def checks(view: ClusterView) -> Checked:
 CODE = "poison_message"
 RULE = Rule(
     code=CODE,
-    title="fails again and again",
+    title="a message fails again and again",
     hold_ms=HOLD_MS,
-    sentences={"failed": "{key} failed {attempts} of {most} times; its next attempt is in {next_ms}."},
+    sentences={
+        "failed": "{key} failed {attempts} of {most} times; its next attempt is in {next_ms}.",
+        "others": Plural(
+            "others",
+            "{others} more message failed at least {least} times.",
+            "{others} more messages failed at least {least} times.",
+        ),
+    },
     find=find,
+    stays=_stays,
     healthy="No message fails again and again",
     checks=checks,
     because_of=("retrying",),

@@ -1,6 +1,6 @@
 """Events of findings: a problem, or a state that explains what a reader sees, begins or ends."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sandbox.journal.events.event import said
 
@@ -11,7 +11,9 @@ class FindingOpened(NamedTuple):
     """A finding opened, once its condition had held for its time.
 
     `since_ms`: when the condition began.  `subject`: a queue's row, a member's label, or a name, by `kind`.
-    `because_of`: the code of the open finding that explains it; empty: none does.
+    `because_of`: the code of the open finding that explains it; empty: none does.  `says`: its sentences, each by its
+    name among those of the code, with the values.  `marks`: addresses of the parts of a board that it is about.
+    `touches`: names that it shares with its cause.
     """
 
     code: str
@@ -22,6 +24,9 @@ class FindingOpened(NamedTuple):
     topic: str
     since_ms: int
     because_of: str
+    says: tuple[tuple[str, dict[str, Any]], ...] = ()
+    marks: tuple[str, ...] = ()
+    touches: tuple[str, ...] = ()
 
 
 @said("ok", "finding", "{subject}: {code} ended after {lasted_ms}")

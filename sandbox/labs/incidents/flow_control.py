@@ -3,7 +3,7 @@
 from sandbox.control.actions import ChangeActor, CreateTopic, SendMessages, StartConsumer, StartProducer, Subscription
 from sandbox.journal.events import FlowControlChanged
 from sandbox.labs.incidents.incident import Incident, Marker, timed
-from sandbox.labs.incidents.moments import act, fact, lag_falls, lag_reaches
+from sandbox.labs.incidents.moments import act, fact, lag_falls, lag_reaches, opens
 from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "indexer", "documents"
@@ -27,6 +27,7 @@ FLOW_CONTROL = Incident(
         "Fix the slow system behind the handler. A higher threshold only moves waiting messages from the broker "
         "into member memory, and a crash repeats them all."
     ),
+    finding="flow_control",
     lab="flow-control",
     group=GROUP,
     topic=TOPIC,
@@ -57,21 +58,25 @@ FLOW_CONTROL = Incident(
             question=_("Where will the documents wait: on the broker, or in the members?"),
         ),
         Marker(
-            title=_("Throttled"),
-            find=fact(
-                FlowControlChanged,
-                lambda event: event.limit is not None,
-                says=lambda event: {"value": event.value, "allowed": event.allowed},
-            ),
-            text=_(
-                "The member has {value} messages of one queue in memory, {allowed} are allowed: it delays its "
-                "next pull. Its card shows this, without any error."
-            ),
-        ),
-        Marker(
             title=_("Lag"),
             find=lag_reaches(GROUP, TOPIC, 1_200),
-            text=_("The lag is {lag}. It includes messages that were pulled but not finished."),
+            text=_("The lag is {lag}."),
+        ),
+        Marker(
+            title=_("Throttled"),
+            find=opens(
+                "flow_control",
+                fact(
+                    FlowControlChanged,
+                    lambda event: event.limit is not None,
+                    says=lambda event: {"value": event.value, "allowed": event.allowed},
+                ),
+            ),
+            text=_(
+                "The member had {value} messages of one queue in memory, {allowed} are allowed: it delays its "
+                "pulls. Its card shows this, without any error. The lag includes messages in its memory."
+            ),
+            reveals=True,
         ),
         Marker(title=_("Fast again"), find=MENDED, text=_("The repair: the search engine is fast again.")),
         Marker(

@@ -6,12 +6,12 @@ from sandbox.control.actions import CreateTopic, StartConsumer, StartProducer, S
 from sandbox.journal.events import MessagesStored
 from sandbox.labs.evidence import Evidence, queue_of
 from sandbox.labs.incidents.incident import Find, Incident, Marker, Moment, timed
-from sandbox.labs.incidents.moments import act, lag_reaches
+from sandbox.labs.incidents.moments import act, lag_reaches, opens
 from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "routing", "parcels"
 BIG = "megastore"
-GROWS_S, MORE_S, MEND_S, END_S = 30, 65, 100, 130
+GROWS_S, MORE_S, MEND_S, END_S = 30, 70, 105, 135
 USUAL = tuple(f"shop-{number:02}" for number in range(24))
 SKEWED = (*(BIG for _number in range(7)), *USUAL[:3])
 WORK_MS = (230, 270)
@@ -61,6 +61,7 @@ HOT_QUEUE = Incident(
         "Choose a key only as coarse as the order requires: the parcel, not the customer. More members or queues "
         "do not split a key."
     ),
+    finding="hot_queue",
     lab="hot-queue",
     group=GROUP,
     topic=TOPIC,
@@ -113,13 +114,14 @@ HOT_QUEUE = Incident(
         Marker(
             title=_("A big customer"),
             find=act("StartProducer", actor="intake-2"),
-            text=_("A big customer begins to send: it sends seven of ten parcels."),
+            text=_("A big customer begins to send."),
         ),
         Marker(
             title=_("A hot queue appears"),
-            find=_share_of("intake-2", 60),
-            text=_("{percent} % of the parcels since the big customer began went to one queue."),
+            find=opens("hot_queue", _share_of("intake-2", 60)),
+            text=_("{percent} % of the parcels since the big customer began went to one queue: it sends seven of ten."),
             question=_("Will twice as many members help?"),
+            reveals=True,
         ),
         Marker(
             title=_("Scale-out"),

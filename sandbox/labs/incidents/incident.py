@@ -31,13 +31,15 @@ Find = Callable[[Evidence], Moment | None]
 class Marker:
     """Named event of an incident.
 
-    `find` returns None before it occurs.  `question`: shown before the reader continues.
+    `find` returns None before it occurs.  `question`: shown before the reader continues.  `reveals`: the text names the
+    incident's cause; that of no earlier marker does.
     """
 
     title: str
     text: str
     find: Find
     question: str = ""
+    reveals: bool = False
 
 
 class Note(NamedTuple):
@@ -55,6 +57,7 @@ class Incident:
     """Incident of the gallery.
 
     `lab`: slug of the lab that explains it.  `group`, `topic`: the Board that shows it.  `done`: see `timed`.
+    `finding`: code of the finding that names its cause; it opens before the marker that reveals it.
     """
 
     slug: str
@@ -62,6 +65,7 @@ class Incident:
     symptom: str
     cause: str
     mend: str
+    finding: str
     lab: str
     group: str
     topic: str

@@ -13,7 +13,7 @@ from sandbox.control.actions import (
 from sandbox.journal.events import CrashRepeated
 from sandbox.labs.evidence import Evidence
 from sandbox.labs.incidents.incident import Incident, Marker, Moment, timed
-from sandbox.labs.incidents.moments import act, fact, given_again
+from sandbox.labs.incidents.moments import act, fact, given_again, opens
 from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "mailer", "receipts"
@@ -40,6 +40,7 @@ KILLED_MEMBER = Incident(
         "Stop members cleanly: they commit first. Kills cannot be ruled out, so the handler must be idempotent: "
         "store the keys of finished messages."
     ),
+    finding="delivered_again",
     lab="crash-and-stop",
     group=GROUP,
     topic=TOPIC,
@@ -69,14 +70,18 @@ KILLED_MEMBER = Incident(
         Marker(
             title=_("The kill"),
             find=act("CrashActor"),
-            text=_("A is killed. The amber part of its strips is finished but not committed."),
+            text=_("The node of A is replaced in the middle of a burst: its process is killed."),
             question=_("How many messages will be redelivered?"),
         ),
         Marker(title=_("First duplicate"), find=_first_again, text=_("B finishes {key} for the second time.")),
         Marker(
             title=_("The total"),
-            find=fact(CrashRepeated, says=lambda event: {"count": event.count}),
-            text=_("{count} messages of the killed process were redelivered, and no more will follow."),
+            find=opens("delivered_again", fact(CrashRepeated, says=lambda event: {"count": event.count})),
+            text=_(
+                "{count} messages of the killed process were redelivered, and no more will follow. They were finished, "
+                "but not committed."
+            ),
+            reveals=True,
         ),
         Marker(
             title=_("A clean stop"),

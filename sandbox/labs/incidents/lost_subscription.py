@@ -4,7 +4,7 @@ from sandbox.control.actions import ChangeActor, CreateTopic, StartConsumer, Sta
 from sandbox.journal.events import SubscriptionChanged
 from sandbox.labs.evidence import Delivery, Evidence
 from sandbox.labs.incidents.incident import Incident, Marker, Moment, timed
-from sandbox.labs.incidents.moments import act, given_keys
+from sandbox.labs.incidents.moments import act, given_keys, opens
 from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "fulfilment", "orders"
@@ -61,6 +61,7 @@ LOST_SUBSCRIPTION = Incident(
         "One group, one subscription: use the same for all members. Skipped messages are committed, and only a "
         "reset redelivers them."
     ),
+    finding="subscriptions_differ",
     lab="two-subscriptions",
     group=GROUP,
     topic=TOPIC,
@@ -84,13 +85,8 @@ LOST_SUBSCRIPTION = Incident(
         Marker(
             title=_("Scale-out"),
             find=act("StartConsumer", actor="B"),
-            text=_("B joins the group. Its configuration is older, and subscribes only to the tag paid."),
+            text=_("B joins the group. Its configuration is older."),
             question=_("Which member will receive the gift orders in the queues that B acquires?"),
-        ),
-        Marker(
-            title=_("Subscription replaced"),
-            find=_replaced,
-            text=_('The broker had "{old}" for this group and now stores "{new}", also for A.'),
         ),
         Marker(
             title=_("First loss"),
@@ -99,6 +95,15 @@ LOST_SUBSCRIPTION = Incident(
                 "After this event, gift-{number} reaches no member. Its offset is committed with the others, so "
                 "lag does not show the loss."
             ),
+        ),
+        Marker(
+            title=_("Subscription replaced"),
+            find=opens("subscriptions_differ", _replaced),
+            text=_(
+                'B subscribes only to the tag paid. The broker had "{old}" for this group and now stores "{new}", also '
+                "for A."
+            ),
+            reveals=True,
         ),
         Marker(title=_("One subscription"), find=MENDED, text=_("The repair: B subscribes to both tags.")),
         Marker(

@@ -77,6 +77,7 @@ LOST_WITH_THE_MASTER = Incident(
         "Use SYNC_MASTER and SYNC_FLUSH where SEND_OK must mean durable; monitor replication lag. The producer "
         "must resend the missing messages."
     ),
+    finding="broker_down",
     lab="flush-and-replicate",
     group=GROUP,
     topic=TOPIC,
@@ -110,6 +111,7 @@ LOST_WITH_THE_MASTER = Incident(
             title=_("Failover"),
             find=PROMOTED,
             text=_("The slave is promoted to master manually. Its log ends where replication stopped."),
+            reveals=True,
         ),
         Marker(
             title=_("Offsets assigned twice"),

@@ -4,11 +4,22 @@ from collections.abc import Callable, Iterator
 from heapq import merge
 from typing import Any, NamedTuple, TypeVar
 
-from sandbox.journal.events import Event, MessagesStored, OffsetCommitted
+from sandbox.journal.events import Event, FindingOpened, MessagesStored, OffsetCommitted
 from sandbox.labs.evidence import Delivery, Evidence, Seen, queue_of
 from sandbox.labs.incidents.incident import Find, Moment
 
 E = TypeVar("E", bound=Event)
+
+
+def opens(code: str, says: Find) -> Find:
+    """Return a `Find` for the event with which a finding of this code opens; `says` finds the values of its text."""
+
+    def find(evidence: Evidence) -> Moment | None:
+        opened = next((entry for entry in evidence.of(FindingOpened) if entry.event.code == code), None)
+        moment = says(evidence)
+        return None if opened is None or moment is None else Moment(opened.seq, moment.values)
+
+    return find
 
 
 class Lag(NamedTuple):

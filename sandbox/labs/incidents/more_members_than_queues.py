@@ -42,6 +42,7 @@ MORE_MEMBERS_THAN_QUEUES = Incident(
         "receive none."
     ),
     mend=_("Add read and write queues to the topic, or threads to the members. Decide on both before you need them."),
+    finding="consumers_too_slow",
     lab="members-and-queues",
     group=GROUP,
     topic=TOPIC,
@@ -80,7 +81,7 @@ MORE_MEMBERS_THAN_QUEUES = Incident(
     markers=(
         Marker(
             title=_("Throughput too low"),
-            find=lag_reaches(GROUP, TOPIC, 50),
+            find=lag_reaches(GROUP, TOPIC, 80),
             text=_("The lag is {lag}: 6 pictures arrive a second, four members process 4."),
         ),
         Marker(
@@ -93,6 +94,7 @@ MORE_MEMBERS_THAN_QUEUES = Incident(
             title=_("Idle"),
             find=_first_idle,
             text=_("{members} members, {queues} queues: this member and three others have none."),
+            reveals=True,
         ),
         Marker(
             title=_("Lag still grows"),

@@ -4,7 +4,7 @@ from sandbox.control.actions import CreateTopic, StartConsumer, StartProducer, S
 from sandbox.journal.events import OffsetCommitted, QueuesAssigned
 from sandbox.labs.evidence import Evidence
 from sandbox.labs.incidents.incident import Incident, Marker, Moment, timed
-from sandbox.labs.incidents.moments import act, fact, given_again, lag_falls, lag_reaches
+from sandbox.labs.incidents.moments import act, fact, given_again, lag_falls, lag_reaches, opens
 from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC, QUEUES = "invoicing", "invoices", 4
@@ -79,6 +79,7 @@ ONE_CLIENT_ID_TWICE = Incident(
         "Give each process its own client ID: another instance name, or its own address. Compare the expected "
         "number of members with the number of distinct client IDs."
     ),
+    finding="same_client_id",
     lab="members-and-queues",
     group=GROUP,
     topic=TOPIC,
@@ -100,26 +101,30 @@ ONE_CLIENT_ID_TWICE = Incident(
         Marker(
             title=_("Scale-out"),
             find=COPIED,
-            text=_("A second container starts with the settings of the first one. The client ID of both is the same."),
+            text=_("A second container starts with the settings of the first one."),
             question=_("Which queues will each of the two members read?"),
-        ),
-        Marker(
-            title=_("One client ID, listed twice"),
-            find=fact(
-                QueuesAssigned,
-                is_doubled,
-                says=lambda event: {"members": len(event.members), "queues": len(event.queues), "all": QUEUES},
-            ),
-            text=_(
-                "The broker lists {members} members, both with this ID. A member finds the first position of the "
-                "ID in the list, and acquires {queues} of {all} queues. The other member acquires the same "
-                "queues."
-            ),
         ),
         Marker(
             title=_("Consumed twice"),
             find=_consumed_twice,
-            text=_("{key} is consumed for the second time. Both members pull its queue, and both commit its offset."),
+            text=_("{key} is consumed for the second time."),
+        ),
+        Marker(
+            title=_("One client ID, listed twice"),
+            find=opens(
+                "same_client_id",
+                fact(
+                    QueuesAssigned,
+                    is_doubled,
+                    says=lambda event: {"members": len(event.members), "queues": len(event.queues), "all": QUEUES},
+                ),
+            ),
+            text=_(
+                "The broker lists {members} members, both with one ID. A member finds the first position of the "
+                "ID in the list, and acquires {queues} of {all} queues. The other member acquires the same "
+                "queues."
+            ),
+            reveals=True,
         ),
         Marker(
             title=_("Half of the queues wait"),

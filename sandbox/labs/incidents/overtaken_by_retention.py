@@ -45,6 +45,7 @@ OVERTAKEN_BY_RETENTION = Incident(
         "Make the group faster than the input, or keep files longer. Compare the age of the oldest unread "
         "message with the retention; a reset cannot restore deleted messages."
     ),
+    finding="consumers_too_slow",
     lab="retention",
     group=GROUP,
     topic=TOPIC,
@@ -65,8 +66,9 @@ OVERTAKEN_BY_RETENTION = Incident(
     markers=(
         Marker(
             title=_("Lag grows"),
-            find=lag_reaches(GROUP, TOPIC, 200),
+            find=lag_reaches(GROUP, TOPIC, 260),
             text=_("The lag is {lag}: 10 readings arrive a second, and archiver writes 2.5."),
+            reveals=True,
         ),
         Marker(
             title=_("Expired files"),

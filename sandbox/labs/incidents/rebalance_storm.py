@@ -13,7 +13,7 @@ from sandbox.control.actions import (
 from sandbox.journal.events import QueueTaken
 from sandbox.labs.evidence import Evidence, Seen
 from sandbox.labs.incidents.incident import Find, Incident, Marker, Moment, timed
-from sandbox.labs.incidents.moments import act, given_again
+from sandbox.labs.incidents.moments import act, given_again, opens
 from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "pricing", "quotes"
@@ -62,18 +62,19 @@ def again(evidence: Evidence, since: Find, until: Find | None = None) -> int:
     )
 
 
-def _first_step(evidence: Evidence) -> Moment | None:
-    """Return the last move of a queue caused by the first stop."""
-    moved = taken(evidence, FIRST, act("RestartActor"))
-    return Moment(moved[-1].seq, {"moves": len(moved), "queues": QUEUES}) if moved else None
-
-
 def _sum(since: Find, until: Find | None) -> Find:
     def find(evidence: Evidence) -> Moment | None:
         moved = taken(evidence, since, until)
         return Moment(moved[-1].seq, {"moves": len(moved), "again": again(evidence, since, until)}) if moved else None
 
     return find
+
+
+def _storm(evidence: Evidence) -> Moment | None:
+    """Return the moves of queues until the repair; `first`: those of the first stop."""
+    whole = _sum(FIRST, STRATEGY)(evidence)
+    first = taken(evidence, FIRST, act("RestartActor"))
+    return None if whole is None else Moment(whole.seq, {**whole.values, "first": len(first), "queues": QUEUES})
 
 
 REBALANCE_STORM = Incident(
@@ -91,6 +92,7 @@ REBALANCE_STORM = Incident(
         "Use CONSISTENT_HASH, a strategy that moves few queues, and restart with pauses. You cannot avoid "
         "restarts, but you can avoid moves."
     ),
+    finding="rebalance_storm",
     lab="rolling-restart",
     group=GROUP,
     topic=TOPIC,
@@ -119,14 +121,13 @@ REBALANCE_STORM = Incident(
             question=_("The stopped member has 4 of 16 queues. How many queues will change their owner?"),
         ),
         Marker(
-            title=_("One stop"),
-            find=_first_step,
-            text=_("{moves} of {queues} queues moved to another member because one left."),
-        ),
-        Marker(
             title=_("The storm"),
-            find=_sum(FIRST, STRATEGY),
-            text=_("Four restarts moved queues {moves} times, and {again} quotes were redelivered."),
+            find=opens("rebalance_storm", _storm),
+            text=_(
+                "Four restarts moved queues {moves} times, the first stop alone {first} of {queues}. {again} quotes "
+                "were redelivered."
+            ),
+            reveals=True,
         ),
         Marker(title=_("Another strategy"), find=STRATEGY, text=_("The repair: the group uses CONSISTENT_HASH.")),
         Marker(title=_("Rollout again"), find=SECOND, text=_("The same four restarts again.")),

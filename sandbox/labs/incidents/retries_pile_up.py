@@ -83,6 +83,7 @@ RETRIES_PILE_UP = Incident(
         "hours), a message goes to the dead-letter queue and is not redelivered automatically. Alert on "
         "rejections and retries, not on lag."
     ),
+    finding="retrying",
     lab="dead-letter",
     group=GROUP,
     topic=TOPIC,
@@ -100,20 +101,21 @@ RETRIES_PILE_UP = Incident(
     ),
     until_ms=END_S * 1000,
     markers=(
-        Marker(title=_("The release"), find=RELEASED, text=_("Version 2 starts. It rejects every order.")),
+        Marker(title=_("The release"), find=RELEASED, text=_("Version 2 starts.")),
         Marker(
             title=_("First rejection"),
             find=_first_refused,
-            text=_("{key} is rejected and goes to the retry topic, for redelivery in 10 s."),
+            text=_("{key} is rejected."),
             question=_("What will the lag of orders be in half a minute?"),
         ),
         Marker(
             title=_("Second rejection"),
             find=_retried(2),
             text=_(
-                "The order was redelivered and rejected again, and now waits for 30 s. {count} orders are "
-                "waiting by now; the lag is 0."
+                "The order waited for 10 s in the retry topic, was redelivered and rejected again, and now waits for "
+                "30 s. {count} orders are waiting by now; the lag is 0."
             ),
+            reveals=True,
         ),
         Marker(
             title=_("Third rejection"),

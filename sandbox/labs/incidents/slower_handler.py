@@ -17,7 +17,7 @@ GROUP, TOPIC = "billing", "orders"
 OLD_MS, NEW_MS = (50, 90), (700, 900)
 RATE_PER_S = 8.0
 DEPLOY_S, ROLLBACK_S, END_S = 40, 125, 150
-GROWN, CAUGHT_UP = 100, 40
+GROWN, CAUGHT_UP = 120, 40
 
 ROLLBACK = act("ChangeActor", 3)
 
@@ -33,6 +33,7 @@ SLOWER_HANDLER = Incident(
         "Roll back. More members help only up to the number of queues; beyond that, use more threads or a faster "
         "handler."
     ),
+    finding="consumers_too_slow",
     lab="lag-and-throughput",
     group=GROUP,
     topic=TOPIC,
@@ -82,6 +83,7 @@ SLOWER_HANDLER = Incident(
                 'The lag is {lag}. "In / consumed" in the header shows the reason: fewer messages finish than arrive.'
             ),
             question=_("Branch here: what does a third member change, and a fifth?"),
+            reveals=True,
         ),
         Marker(title=_("Roll back"), find=ROLLBACK, text=_("The repair: both members return to version 1.")),
         Marker(

@@ -48,6 +48,7 @@ STUCK_ORDER = Incident(
         "Fix the handler, or let it set such a message aside and continue. A reset that skips the message breaks "
         "the order."
     ),
+    finding="suspended",
     lab="poison-in-order",
     group=GROUP,
     topic=TOPIC,
@@ -83,15 +84,17 @@ STUCK_ORDER = Incident(
         Marker(
             title=_("First failure"),
             find=_first_failure,
-            text=_("The handler rejects {key} in q{queue}. It is retried after a second, and then again."),
+            text=_("The handler rejects {key} in q{queue}."),
             question=_("What does this do to the other accounts of q{queue}, and to the other queues?"),
         ),
         Marker(
             title=_("Offset blocked"),
             find=_pinned,
             text=_(
-                "{key} has been the oldest unfinished message of q{queue} for 15 s. The committed offset does not move."
+                "{key} is rejected again each second. For 15 s it has been the oldest unfinished message of q{queue}, "
+                "and the committed offset does not move."
             ),
+            reveals=True,
         ),
         Marker(
             title=_("Lag grows"),

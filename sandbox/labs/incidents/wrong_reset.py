@@ -4,7 +4,7 @@ from sandbox.control.actions import CreateTopic, ResetOffsets, StartConsumer, St
 from sandbox.journal.events import OffsetsReset
 from sandbox.labs.evidence import Evidence
 from sandbox.labs.incidents.incident import BEGIN_MS, Incident, Marker, Moment, timed
-from sandbox.labs.incidents.moments import act, fact, given_again, lag_falls
+from sandbox.labs.incidents.moments import act, fact, given_again, lag_falls, opens
 from sandbox.labs.translation_marks import _
 
 GROUP, TOPIC = "loyalty", "purchases"
@@ -34,6 +34,7 @@ WRONG_RESET = Incident(
         "Before you apply a reset, read which messages it repeats and skips; the preview uses the same code. "
         "Then reset again, forward to the right time, or undo it."
     ),
+    finding="delivered_again",
     lab="reset-by-time",
     group=GROUP,
     topic=TOPIC,
@@ -86,16 +87,20 @@ WRONG_RESET = Incident(
             question=_("Read the time in the action. How many messages will be redelivered?"),
         ),
         Marker(
-            title=_("Back to the beginning"),
-            find=fact(OffsetsReset, says=lambda event: {"count": event.replayed}),
-            text=_("{count} messages will be redelivered, nine times as many as intended."),
-        ),
-        Marker(
             title=_("First repetition"),
             find=_first_again,
             text=_(
                 "{key} is redelivered, a minute and a half after it was finished. Lag now looks like load, but is not."
             ),
+        ),
+        Marker(
+            title=_("Back to the beginning"),
+            find=opens("delivered_again", fact(OffsetsReset, says=lambda event: {"count": event.replayed})),
+            text=_(
+                "The reset went back to the oldest message of each queue: {count} messages are redelivered, nine times "
+                "as many as intended."
+            ),
+            reveals=True,
         ),
         Marker(
             title=_("The second reset"),

@@ -39,8 +39,10 @@ class DownMark(TypedDict):
     """The mark of a queue whose master is down."""
 
     known_at_ms: int  # time of the master's last report
-    reads: str | None  # slave (members pull from it), slave_idle (it has the queue, no one has pulled yet), "nobody"
+    reads: str | None  # slave (members pull from it), slave_idle (it has the queue, no one has pulled yet), "nobody";
+    # no_lock (an ordered group: only a master grants locks)
     lag: str | None  # messages, by that report; None: the group has no offset in the queue
+    behind: str | None  # messages that the slave does not have; None: no slave, or not known
 
 
 class MasterState(TypedDict):

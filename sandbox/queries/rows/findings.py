@@ -32,7 +32,7 @@ class FindingRow(TypedDict):
     key: str
     code: str
     severity: str  # error, warning, info
-    kind: str  # group, queue, member, broker, topic, message, cluster
+    kind: str  # group, queue, member, broker, topic, cluster
     subject: str  # a queue's row, a member's label, or a name
     group: str  # empty: it is about no group
     topic: str

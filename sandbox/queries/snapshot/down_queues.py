@@ -61,14 +61,23 @@ def down_mark(view: GroupView, mq: MessageQueue, begin: int | None, pull: PullSt
     """Return the mark of a queue whose master is down.
 
     `known_at_ms`: the time of the master's last report; `lag`: from `begin` by that report, None if unknown.
-    `reads`: slave (members pull from it), slave_idle (it has the queue, and no member has pulled there yet), "nobody".
+    `reads`: slave (members pull from it), slave_idle (it has the queue, and no member has pulled there yet), "nobody",
+    no_lock (of an ordered group).
     """
-    known = view.down[mq.broker]
+    known, slave = view.down[mq.broker], view.slaves.get(mq.broker)
     lag = None if begin is None else str(known.ends(mq)[1] - begin)
-    reads = "nobody" if mq.broker not in view.slaves or _in_order(view, known) else "slave_idle"
-    if reads == "slave_idle" and pull is not None and _owner(view, mq, pull) is not None:
-        reads = "slave"
-    return {"known_at_ms": known.at_ms, "reads": reads, "lag": lag}
+    behind = None
+    if slave is not None:
+        behind = str(max(0, known.ends(mq)[1] - slave.running.store.max_offset(mq.topic, mq.queue_id)))
+    return {"known_at_ms": known.at_ms, "reads": _reads(view, mq, known, pull), "lag": lag, "behind": behind}
+
+
+def _reads(view: GroupView, mq: MessageQueue, known: LastKnown, pull: PullState | None) -> str:
+    if _in_order(view, known):
+        return "no_lock"
+    if mq.broker not in view.slaves:
+        return "nobody"
+    return "slave" if pull is not None and _owner(view, mq, pull) is not None else "slave_idle"
 
 
 def _in_order(view: GroupView, known: LastKnown) -> bool:

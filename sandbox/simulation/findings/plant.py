@@ -26,7 +26,7 @@ class Plant(NamedTuple):
 
     `also`: codes that are true beside it.  `looks_s`: the finding is expected for so long after the planting.
     `alone`: it stops members, producers or brokers, so another trouble could not occur.  `hides`: troubles that may not
-    occur beside it.
+    occur beside it.  `stays_s`: the finding is open until then, without a break.  `says`: names of its sentences.
     """
 
     code: str
@@ -38,6 +38,8 @@ class Plant(NamedTuple):
     looks_s: float = 150.0
     alone: bool = False
     hides: tuple[str, ...] = ()
+    stays_s: float = 0.0
+    says: tuple[str, ...] = ()
 
 
 def act(name: str, after_s: float = 0.0, **fields: object) -> Act:

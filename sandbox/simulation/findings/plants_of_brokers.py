@@ -42,7 +42,16 @@ def _damaged(base: Baseline, chance: Chance) -> list[Act]:
 
 PLANTS = (
     Plant("writes_refused", _full_disk, 2.0, alone=True),
-    Plant("broker_down", _down, 2.0, ("queue_without_reader", "member_hung"), alone=True),
+    Plant(
+        "broker_down",
+        _down,
+        2.0,
+        ("queue_without_reader", "member_hung"),
+        ordered=True,
+        alone=True,
+        stays_s=150.0,
+        says=("unread_by", "ordered"),
+    ),
     Plant("table_damaged", _damaged, 5.0, ("broker_down",), alone=True),
     Plant("slave_serves", _slave, 4.0, ("broker_down",), slave=True, alone=True),
     Plant("lock_table_lost", _lost_locks, 4.0, ("broker_down",), ordered=True, alone=True),

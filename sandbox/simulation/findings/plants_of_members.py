@@ -100,7 +100,9 @@ PLANTS = (
         _hung,
         0.0,
         ("consumers_too_slow", "queue_without_reader", "member_gone_not_expelled"),
+        looks_s=200.0,
         hides=("offset_pinned", "poison_message", "flow_control", "dead_letters_grow"),
+        stays_s=200.0,  # its process hangs on after brokers removed it, 120 to 130 s after its last heartbeat
     ),
     Plant(
         "member_gone_not_expelled",

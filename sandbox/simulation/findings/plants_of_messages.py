@@ -112,7 +112,7 @@ PLANTS = (
         hides=("poison_message", "dead_letters_grow", "flow_control"),
     ),
     Plant("retrying", _failing, 6.0, ("poison_message", "consumers_too_slow"), alone=True),
-    Plant("poison_message", _poison, 40.0, looks_s=180.0),
+    Plant("poison_message", _poison, 40.0, looks_s=180.0, stays_s=180.0),
     Plant("dead_letters_grow", _dying, 1.0, hides=("poison_message",)),  # a listener rejects one key
     Plant("delay_waiting", _delayed, 2.0),
     Plant("half_message_open", _half, 33.0),

@@ -1,5 +1,5 @@
 /* One group of the Groups page: the text and the sort key of each cell. Twin of queueviz/boards/groups.py. */
-import { knownText } from "./down.js";
+import { knownText } from "./down_brokers.js";
 import { duration, number, rate } from "./format.js";
 import { differText, groupWords } from "./member_words.js";
 import { t, valueWord } from "./words.js";

@@ -1,6 +1,6 @@
 /* The header figures of the Board. */
 import { $, attr, cls, hide, text } from "./dom.js";
-import { knownText } from "./down.js";
+import { knownText } from "./down_brokers.js";
 import { deletedText, deliveredText, retryText } from "./flow.js";
 import { duration, number, rate } from "./format.js";
 import { t } from "./words.js";

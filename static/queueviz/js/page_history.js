@@ -1,7 +1,7 @@
 /* History: the job's results from the journal, then the values that the Board's chart and this page received. */
 import { Bands } from "./bands.js";
 import { $, $$, json, text } from "./dom.js";
-import { downLines, knownText } from "./down.js";
+import { downLines, knownText } from "./down_brokers.js";
 import { History } from "./history.js";
 import { HistoryChart } from "./history_chart.js";
 import { grouped, OTHERS, TOTAL, worstOf } from "./history_lines.js";

@@ -1,7 +1,7 @@
 /* Locks: channel `locks/…` onto a matrix of rings. Arcs run on two timestamps; no frame travels while they shrink. */
 import { Cards } from "./consumer_cards.js";
 import { $, $$, attr, calm, cls, el, oneOf, text } from "./dom.js";
-import { downBrokers, downWait, knownText } from "./down.js";
+import { downBrokers, downWait, knownText } from "./down_brokers.js";
 import { clock as clockText, duration } from "./format.js";
 import { colour, inOrder, lettersOf, parts, shortId, shortNames } from "./names.js";
 import { drawLock } from "./ring.js";

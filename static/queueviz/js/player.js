@@ -10,7 +10,7 @@ import { windowFor } from "./scale.js";
 import { shareWindow } from "./strip.js";
 import { reach } from "./strip_plan.js";
 import { Timeline, writeMoment } from "./timeline.js";
-import { t } from "./words.js";
+import { t, valueWord } from "./words.js";
 
 const BOARD = "board/";
 const SPEEDS = [1, 2, 5, 20];
@@ -159,6 +159,15 @@ class Player {
 
   say() {
     text($("[data-fact]", this.element), this.factAt(this.seq));
+    text($("[data-open]", this.element), this.#open());
+  }
+
+  /** The findings that are open at this event: the fact that opens one has its severity. */
+  #open() {
+    const open = {};
+    for (const { seq, subject, code, severity } of this.timeline.facts) if (code && subject && seq <= this.seq) open[`${subject}: ${valueWord(code)}`] = severity;
+    const names = Object.keys(open).filter((name) => open[name]).join("; ");
+    return names && t("player.open", { names });
   }
 
   /** The note at this event, else the newest fact, in words. */

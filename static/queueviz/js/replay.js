@@ -109,11 +109,18 @@ export function startReplay(page, { paint, rows, who }) {
     text($("#r-clock"), clockText(at_ms));
     text($("#r-seq"), t("time.event", { seq: number(seq) }));
     line.set(at);
+    attr($("#finding"), "aria-busy", $("#finding").dataset.at === String(seq) ? null : "true");
     for (const button of $$(".cons footer button")) attr(button, "title", t("replay.off"));
   }
 
+  /** The server writes the line of findings, as in the present. Until it comes, the old one is pale. */
+  document.body.addEventListener("htmx:configRequest", ({ detail }) => {
+    if (detail.elt.id === "finding") detail.parameters.at = String(at);
+  });
+
   /** What the event says, what lies around it, what changed. */
   async function showEvent(seq, overtaken) {
+    if ($("#finding").dataset.at !== String(seq)) document.body.dispatchEvent(new CustomEvent("queueviz:findings"));
     const { rows: near } = await states.rows({ before: seq + AROUND + 1, most: 2 * AROUND + 1 });
     if (overtaken()) return;
     const fact = near.find((row) => Number(row.seq) === seq) ?? null;

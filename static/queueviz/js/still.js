@@ -5,6 +5,7 @@ import { colour, inOrder, shortNames } from "./names.js";
 import { lagOf } from "./offsets.js";
 import { windowFor } from "./scale.js";
 import { LABELS, LAYERS, planStrip } from "./strip_plan.js";
+import { pinnedAfterMs } from "./words.js";
 
 const WIDTH = 800, ROW = 44, HEAD = 52, FACT = 16, FOOT = 12, LEFT = 104, RIGHT = 64;
 export const MOST_MS = 30_000, MOST_BYTES = 100_000, LOOPS = 3;
@@ -52,7 +53,7 @@ function seen({ at_ms, board }, key, window) {
   if (!row) return null;
   const member = row.owner ?? row.assigned ? board.members[row.owner ?? row.assigned] : null;
   const silent = Boolean(member) && member.state !== "running" && member.state !== "starting";
-  const plan = planStrip(row, { width: WIDTH - LEFT - RIGHT, height: ROW, window, k: 1, compact: false, selected: false, now_ms: at_ms, silent, local: key.includes("@"), held: null });
+  const plan = planStrip(row, { width: WIDTH - LEFT - RIGHT, height: ROW, window, k: 1, compact: false, selected: false, now_ms: at_ms, pin_ms: pinnedAfterMs, silent, local: key.includes("@"), held: null });
   return { plan, member, lag: lagOf(row) };
 }
 

@@ -2,6 +2,7 @@
 import { $$, attr, calm, svg, text } from "./dom.js";
 import { fade, glide } from "./motion.js";
 import { LABELS, LAYERS, planStrip } from "./strip_plan.js";
+import { pinnedAfterMs } from "./words.js";
 
 /** @type {WeakMap<Element, { width: number, height: number }>} */
 const sizes = new WeakMap();
@@ -57,7 +58,7 @@ export class QvStrip extends HTMLElement {
     if (!this.#nodes) this.#build();
     attr(this.#svg, "viewBox", `0 0 ${size.width} ${size.height}`);
     if (label !== null) attr(this.#svg, "aria-label", label);
-    const plan = planStrip(row, { compact: size.width < 260, now_ms: 0, window: shared, ...o, ...size, k: rem });
+    const plan = planStrip(row, { compact: size.width < 260, now_ms: 0, pin_ms: pinnedAfterMs, window: shared, ...o, ...size, k: rem });
     for (const name of LAYERS) attr(this.#nodes[name], "d", plan.paths[name] || null);
     attr(this.#nodes.halo, "d", plan.paths.pin || null);
     for (const name of LABELS) this.#label(this.#nodes[name], plan.texts[name]);

@@ -105,7 +105,7 @@ function preview({ x, y, th, min, committed, target, bottom }) {
   };
 }
 
-export const pinned = (row, o) => Boolean(row.oldest && o.now_ms - row.oldest.since_ms > (o.pin_ms ?? 15000));
+export const pinned = (row, o) => Boolean(row.oldest && o.now_ms - row.oldest.since_ms > o.pin_ms);
 
 /** Clockwise from twelve, a share of a circle. */
 export function arc(cx, cy, r, share) {

@@ -6,6 +6,9 @@ const given = json("texts") ?? { texts: {}, facts: {}, actions: {}, values: {}, 
 
 const live = json("live");
 
+/** A message that is unfinished for longer is pinned: the rule of findings. @type {number} */
+export const pinnedAfterMs = given.pinned_after_ms;
+
 /** Below it are all pages of the sandbox. @type {string} */
 export const pagesRoot = live?.root ?? "";
 
@@ -44,6 +47,7 @@ const NUMBERS = new Set("offset start_offset asked given value allowed messages 
 export function sentence(fact, who, queue) {
   return filled(factText(fact), fact, (name, value) => {
     if (name === "queue" && fact.broker !== undefined) return queueOf(fact, queue);
+    if (name === "subject" && fact.kind === "queue") return queue?.(value);
     if (name === "who") return who(fact.client_id ?? fact.who ?? UNKNOWN);
     if (name === "holder" || name === "previous") return value && who(value);
     if (name === "what") return actionText(fact.action, fact.fields ?? {});
