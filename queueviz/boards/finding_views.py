@@ -6,8 +6,10 @@ import json
 from typing import NamedTuple, TypedDict
 from urllib.parse import urlencode
 
+from django.utils.html import format_html_join
 from django.utils.translation import gettext as _
 
+from queueviz.boards.finding_figures import Table, table_text
 from queueviz.boards.finding_texts import HEALTHY, WHY_NOT, sentence_text
 from queueviz.boards.page import Context, Place, Readings, data_of
 from queueviz.boards.rows import short_names
@@ -35,6 +37,7 @@ class FindingView(NamedTuple):
     more: str
     subject: str
     since_ms: int
+    figures: Table | None
     marks: str  # JSON
     board: str  # query of the Board that shows it; empty: none does
     remedy: RemedyView | None
@@ -88,7 +91,7 @@ def all_of(board: Place, readings: Readings) -> FindingsView:
     severities = [row["severity"] for row in data["findings"]]
     return {
         "at_ms": data["at_ms"],
-        "findings": trees(board, data["findings"]),
+        "findings": trees(board, data["findings"], data["at_ms"]),
         "healthy": [check for check in checks if check.holds],
         "unknown": [check for check in checks if not check.holds],
         "errors": severities.count("error"),
@@ -105,7 +108,7 @@ def _runs(board: Place) -> bool:
     return board.attached or (board.snapshot["sandbox"]["state"] == "live" and board.snapshot.get("rate", 0) > 0)
 
 
-def trees(board: Place, rows: list[FindingRow]) -> list[FindingView]:
+def trees(board: Place, rows: list[FindingRow], at_ms: int | None) -> list[FindingView]:
     queue_names = short_names(
         {f"{queue['broker']}:{queue['queue_id']}" for topic in board.topics for queue in topic["queues"]}
     )
@@ -116,7 +119,7 @@ def trees(board: Place, rows: list[FindingRow]) -> list[FindingView]:
 
     def view(row: FindingRow, path: frozenset[str]) -> FindingView:
         consequences = [each for each in below.get(row["key"], ()) if each["key"] not in path]
-        return _view(row, queue_names, tuple(view(each, path | {each["key"]}) for each in consequences))
+        return _view(row, queue_names, at_ms, tuple(view(each, path | {each["key"]}) for each in consequences))
 
     return [view(row, frozenset({row["key"]})) for row in below.get(None, ())]
 
@@ -132,17 +135,20 @@ def _is_of(view: FindingView, group: str | None, topic: str | None) -> bool:
     )
 
 
-def _view(row: FindingRow, queue_names: dict[str, str], consequences: tuple[FindingView, ...]) -> FindingView:
-    sentences = [sentence_text(row["code"], sentence, queue_names) for sentence in row["says"]]
+def _view(
+    row: FindingRow, queue_names: dict[str, str], at_ms: int | None, consequences: tuple[FindingView, ...]
+) -> FindingView:
+    sentences = [sentence_text(row["code"], sentence, queue_names, at_ms) for sentence in row["says"]]
     lab = LABS.get(row["lab"])
     incident = INCIDENTS.get(row["incident"])
     return FindingView(
         key=row["key"],
         severity=row["severity"],
         first=sentences[0],
-        more=" ".join(sentences[1:]),
+        more=format_html_join(" ", "{}", ((sentence,) for sentence in sentences[1:])),
         subject=_subject(row, queue_names),
         since_ms=row["since_ms"],
+        figures=table_text(row.get("why"), queue_names, at_ms),
         marks=json.dumps(row["marks"]),
         board=_board(row),
         remedy=None if row["remedy"] is None else _remedy(row, row["remedy"], queue_names),
@@ -186,6 +192,6 @@ def line_of(board: Place, readings: Readings) -> Context:
     findings = of_board(view["findings"], group["group"] if group else None, board.topic(group))
     return {
         "finding": findings[0] if findings else None,
-        "more_findings": max(0, len(findings) - 1),
+        "more_findings": findings[1:],
         "all_findings": view,
     }

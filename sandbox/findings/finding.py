@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from sandbox.findings.figures import Figures
+
 ERROR, WARNING, INFO = "error", "warning", "info"
 WORST_FIRST = (ERROR, WARNING, INFO)
 
@@ -62,6 +64,7 @@ class Finding:
     remedy: Remedy | None = None
     reason: str = ""  # why it has no remedy, by its name in `reasons.py`
     event: str | None = None  # seq of the journal's newest fact about it
+    figures: Figures | None = None  # of which its sentences are made
 
     @property
     def key(self) -> tuple[str, Subject]:

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 from sandbox.findings.english import text_of
+from sandbox.findings.figures import WHO, Figures, Values
 from sandbox.findings.finding import INFO, MEMBER, Finding, Remedy, Said, Subject
 from sandbox.findings.rule import Rule
 from sandbox.findings.tracker import Key, OpenFinding
 from sandbox.findings.view import ClusterView
-from sandbox.queries.rows.findings import FindingMark, FindingRow, Findings, RemedyRow, SentenceRow
+from sandbox.queries.rows.findings import FigureTable, FindingMark, FindingRow, Findings, RemedyRow, SentenceRow
 
 
 def rows_of(shown: Sequence[OpenFinding], view: ClusterView | None, rules: Sequence[Rule]) -> Findings:
@@ -66,6 +67,7 @@ def _row(finding: Finding, since_ms: int, because_of: Key | None, rule: Rule, la
         "since_ms": since_ms,
         "text": text_of(finding, labels),
         "says": [_sentence(sentence, labels) for sentence in finding.says],
+        "why": None if finding.figures is None else _table(finding.figures, labels),
         "marks": list(finding.marks),
         "because_of": None if because_of is None else key_of(because_of),
         "remedy": None if finding.remedy is None else _remedy(finding.remedy),
@@ -82,6 +84,23 @@ def _sentence(sentence: Said, labels: Mapping[str, str]) -> SentenceRow:
         "values": {
             name: labels.get(str(value), value) if name == "who" else value for name, value in sentence.values.items()
         },
+    }
+
+
+def _table(table: Figures, labels: Mapping[str, str]) -> FigureTable:
+    return {
+        "rows": [{"values": _values(row.values, labels), "mark": row.mark, "about": row.about} for row in table.rows],
+        "total": _values(table.total, labels),
+        "beside": _values(table.beside, labels),
+        "left_out": table.left_out,
+        "window_ms": table.window_ms,
+    }
+
+
+def _values(values: Values, labels: Mapping[str, str]) -> dict[str, object]:
+    return {
+        name: labels.get(str(value), value) if name in WHO else list(value) if isinstance(value, tuple) else value
+        for name, value in values.items()
     }
 
 

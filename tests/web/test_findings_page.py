@@ -1,5 +1,6 @@
 """Findings of a channel on the line of the Board, on their page, in the API and in the metrics."""
 
+import re
 from typing import Any
 
 import pytest
@@ -86,10 +87,11 @@ def test_the_line_says_the_cause_with_its_remedy_and_its_consequence(
     visitor: Client, port: FakePort, mine: str
 ) -> None:
     put(port, mine, hung(), slow(because_of=hung()["key"]))
-    line = part(visitor, mine, "finding")
+    line = re.sub(r"</?span[^>]*>", "", part(visitor, mine, "finding"))
     assert "A has sent no heartbeat for 40 s; brokers remove it in 80 s." in line
     assert "Until then its 3 queues wait." in line
     assert "Because of it: Over 30 s, 19.0 messages arrived per second, and members finished 12.0." in line
+    line = part(visitor, mine, "finding")
     assert 'data-actor="A"' in line
     assert 'data-act="CrashActor"' in line
     assert "&quot;member/A#1&quot;" in line, "the marks that the pointer lights"
@@ -126,11 +128,11 @@ def test_without_a_finding_the_line_counts_the_checks_and_is_never_green_where_o
 
 def test_a_page_fetches_again_only_while_figures_move(visitor: Client, port: FakePort, mine: str) -> None:
     put(port, mine)
-    assert "every" not in part(visitor, mine, "finding"), "all checks hold: a fact of the journal says otherwise"
+    assert "data-moves" not in part(visitor, mine, "finding"), "all checks hold: a fact of the journal says otherwise"
     put(port, mine, hung())
-    assert "every 10s" in part(visitor, mine, "finding")
+    assert "data-moves" in part(visitor, mine, "finding")
     port.boards[f"findings/{mine}"] = Refusal("failed")
-    assert "every 3s" in part(visitor, mine, "finding")
+    assert "data-moves" in part(visitor, mine, "finding")
 
 
 def test_the_page_lists_causes_consequences_and_checks_with_their_links(
@@ -185,3 +187,73 @@ def test_every_sentence_of_every_rule_has_its_texts() -> None:
     assert set(TITLES) == set(HEALTHY) == set(BY_CODE)
     for rule in BY_CODE.values():
         assert {f"{rule.code}.{name}" for name in rule.sentences} <= set(SENTENCES)
+
+
+WHY = {
+    "rows": [
+        {
+            "values": {
+                "queue": "broker-a:0",
+                "who": "A",
+                "in_per_s": 15.0,
+                "out_per_s": 8.0,
+                "busy_percent": 100,
+                "then_per_s": 16.0,
+            },
+            "mark": "queue/orders/broker-a:0",
+            "about": True,
+        },
+        {
+            "values": {
+                "queue": "broker-a:1",
+                "who": "",
+                "in_per_s": 4.0,
+                "out_per_s": None,
+                "busy_percent": None,
+                "then_per_s": None,
+            },
+            "mark": "queue/orders/broker-a:1",
+            "about": False,
+        },
+    ],
+    "total": {"in_per_s": 19.0, "out_per_s": 12.0},
+    "beside": {"at_work": [1, 3], "each_ms": 125, "needed": 2},
+    "left_out": 3,
+    "window_ms": 30_000,
+}
+
+
+def test_the_line_and_the_page_have_the_figures_of_the_sentences(visitor: Client, port: FakePort, mine: str) -> None:
+    put(port, mine, slow(why=WHY), hung(why=None))
+    for name in ("finding", "findings"):
+        text = part(visitor, mine, name)
+        assert 'data-window="last 30 s"' in text, name
+        assert '<th scope="col" class="end">With 2</th>' in text
+        assert '<td class="num end">15.0</td><td class="num end">8.0</td><td class="num end">100 %</td>' in text
+        assert "<td>none</td>" in text, "no member reads it"
+        assert '<td class="num end">–</td>' in text, "not known"
+        assert '<th scope="row">Sum</th><td></td><td class="num end">19.0</td><td class="num end">12.0</td>' in text
+        assert "3 more rows" in text
+        assert '<dt>Always at work</dt><dd class="num">1 / 3</dd>' in text
+        assert "[&quot;queue/orders/broker-a:0&quot;]" in text, "the pointer on a row lights its queue"
+
+
+def test_a_finding_without_figures_has_no_why(visitor: Client, port: FakePort, mine: str) -> None:
+    put(port, mine, hung(why=None))
+    assert "finding-why" not in part(visitor, mine, "finding")
+    assert "<details" not in part(visitor, mine, "findings")
+
+
+def test_times_that_go_on_have_the_time_from_which_they_count(visitor: Client, port: FakePort, mine: str) -> None:
+    put(port, mine, hung(subject="<b>"))
+    line = part(visitor, mine, "finding")
+    assert f'A has sent no heartbeat for <span data-since="{NOW_MS - 40_000}">40 s</span>;' in line
+    assert f'in <span data-until="{NOW_MS + 80_000}">80 s</span>.' in line
+    assert "<b><b>" not in line
+
+
+def test_more_findings_are_a_list_below_the_line_with_their_marks(visitor: Client, port: FakePort, mine: str) -> None:
+    put(port, mine, slow(), hung())
+    line = part(visitor, mine, "finding")
+    assert 'aria-expanded="false" aria-controls="finding-list"' in line
+    assert f'data-key="{hung()["key"]}" data-marks="[&quot;member/A#1&quot;]"' in line

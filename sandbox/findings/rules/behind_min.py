@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import ends, of_one_queue
 from sandbox.findings.finding import ERROR, QUEUE, Checked, Finding, Subject, say
 from sandbox.findings.rule import Rule
 from sandbox.findings.touches import of_queue
@@ -31,6 +32,7 @@ def find(view: ClusterView) -> Iterator[Finding]:
                 marks=(marks.queue(queue.topic, queue.name),),
                 touches=of_queue(group.name, queue),
                 event=row["cause"],
+                figures=of_one_queue(queue, {**ends(queue), "lost": lost}),
             )
 
 

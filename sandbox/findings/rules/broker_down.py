@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from sandbox.findings.figure_tables import of_readers
 from sandbox.findings.finding import BROKER, ERROR, Checked, Finding, Remedy, Subject, say
 from sandbox.findings.name_lists import listed
 from sandbox.findings.reasons import ATTACHED
@@ -56,6 +57,11 @@ def _finding(view: ClusterView, node: str, row: BrokerRow) -> Finding:
             {"broker": row["broker"]},
         ),
         reason=ATTACHED if view.attached else "",
+        figures=of_readers(
+            queues,
+            total={"queues": len(shared)},
+            beside={"unread_groups": len(unread), "ordered_groups": len(ordered)},
+        ),
     )
 
 

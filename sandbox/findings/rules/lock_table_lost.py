@@ -7,6 +7,7 @@ then one queue has no lock, and its broker has not restarted.
 from collections.abc import Iterator
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import of_queues
 from sandbox.findings.finding import BROKER, WARNING, Checked, Finding, Subject, say
 from sandbox.findings.rule import Rule
 from sandbox.findings.touches import of_queue
@@ -33,6 +34,11 @@ def find(view: ClusterView) -> Iterator[Finding]:
             (say("lost", queues=len(queues), group=name, broker=broker), say("again")),
             marks=tuple(marks.queue(queue.topic, queue.name) for queue in queues),
             touches=frozenset[str]().union(*(of_queue(name, queue) for queue in queues)),
+            figures=of_queues(
+                [queue for queue in view.groups[name].queues() if queue.broker == broker],
+                lambda queue: {"holder": "" if queue.row["lock"] is None else queue.row["lock"]["holder"]},
+                about=queues,
+            ),
         )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import of_shares
 from sandbox.findings.finding import GROUP, INFO, Checked, Finding, Remedy, Subject, say
 from sandbox.findings.reasons import ATTACHED, OUTSIDE
 from sandbox.findings.rule import Rule
@@ -49,6 +50,9 @@ def _finding(view: ClusterView, group: GroupNow, idle: list[str], queues: int) -
         touches=frozenset({f"group {group.name}", *(f"member {key}" for key in idle)}),
         remedy=None if actor is None else Remedy("stop", "StopActor", {"actor": actor}),
         reason=ATTACHED if view.attached else OUTSIDE if actor is None else "",
+        figures=of_shares(
+            group, group.queues(), about=idle, beside={"members": len(group.listed()), "idle": len(idle)}
+        ),
     )
 
 

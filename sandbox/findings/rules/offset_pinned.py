@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from sandbox.client.pin_watch import PINNED_AFTER_MS
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import of_one_queue
 from sandbox.findings.finding import QUEUE, WARNING, Checked, Finding, Remedy, Subject, say
 from sandbox.findings.reasons import ATTACHED, OUTSIDE
 from sandbox.findings.rule import Rule
@@ -89,6 +90,16 @@ def _finding(view: ClusterView, group: GroupNow, queue: QueueAt, pin: Pin) -> Fi
         remedy=None if actor is None else Remedy("restart", "CrashActor", {"actor": actor}),
         reason=ATTACHED if view.attached else OUTSIDE if actor is None else "",
         event=queue.row["cause"],
+        figures=of_one_queue(
+            queue,
+            {
+                "committed": queue.row["committed"],
+                "key": pin.key or None,
+                "offset": pin.offset,
+                "unfinished_ms": view.at_ms - pin.since_ms,
+                "done_behind": pin.waiting,
+            },
+        ),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import ends, of_queues
 from sandbox.findings.finding import INFO, TOPIC, Checked, Finding, Subject, say
 from sandbox.findings.rule import Rule
 from sandbox.findings.sampling import owner_key
@@ -37,7 +38,7 @@ def _is_new(view: ClusterView, group: GroupNow, queue: QueueAt) -> bool:
 
 
 def _finding(group: GroupNow, topic: str, queues: list[QueueAt]) -> Finding:
-    waiting = sum(int(queue.row["max"] or 0) - int(queue.row["min"] or 0) for queue in queues)
+    waiting = sum(map(_stored, queues))
     return Finding(
         CODE,
         INFO,
@@ -49,7 +50,12 @@ def _finding(group: GroupNow, topic: str, queues: list[QueueAt]) -> Finding:
         ),
         marks=tuple(marks.queue(queue.topic, queue.name) for queue in queues),
         touches=of_group(group.name).union(*(of_queue(group.name, queue) for queue in queues)),
+        figures=of_queues(queues, lambda queue: {**ends(queue), "waiting": _stored(queue)}, total={"waiting": waiting}),
     )
+
+
+def _stored(queue: QueueAt) -> int:
+    return int(queue.row["max"] or 0) - int(queue.row["min"] or 0)
 
 
 def checks(view: ClusterView) -> Checked:

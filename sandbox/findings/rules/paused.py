@@ -6,11 +6,13 @@ Brokers refuse its pulls with NO_PERMISSION (`PullMessageProcessor`, spec broker
 from collections.abc import Iterator
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import ends, of_queues
 from sandbox.findings.finding import GROUP, WARNING, Checked, Finding, Remedy, Subject, say
 from sandbox.findings.reasons import ATTACHED
 from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView, GroupNow
 from sandbox.kernel.sentences import Plural
+from sandbox.queries.rows.lag import row_lag
 
 HOLD_MS = 2_000
 
@@ -32,6 +34,11 @@ def _finding(view: ClusterView, group: GroupNow) -> Finding:
         touches=frozenset({f"group {group.name}"}),
         remedy=None if view.attached else remedy,
         reason=ATTACHED if view.attached else "",
+        figures=of_queues(
+            group.queues(),
+            lambda queue: {**ends(queue), "waiting": row_lag(queue.row)},
+            beside={} if group.lag is None else {"lag": group.lag},
+        ),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from sandbox.findings.figure_tables import of_attempts
 from sandbox.findings.finding import MESSAGE, WARNING, Checked, Finding, Subject, say
 from sandbox.findings.rule import Rule
 from sandbox.findings.touches import of_group
@@ -32,6 +33,7 @@ def find(view: ClusterView) -> Iterator[Finding]:
                     ),
                 ),
                 touches=of_group(group.name),
+                figures=of_attempts(view, failing, about=message.key),
             )
 
 

@@ -7,6 +7,8 @@ permission (`RebalanceImpl.rebalanceByTopic`, `TopicPublishInfo`, spec client-be
 from collections.abc import Iterator
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import of_members
+from sandbox.findings.figures import FigureRow, Figures, figures
 from sandbox.findings.finding import ERROR, TOPIC, Checked, Finding, Remedy, Subject, say
 from sandbox.findings.name_lists import listed
 from sandbox.findings.reasons import ATTACHED
@@ -15,7 +17,7 @@ from sandbox.findings.sampling import owner_key
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
 from sandbox.kernel.sentences import Plural
 from sandbox.queries.rows.lag import row_lag
-from sandbox.queries.rows.snapshot import TopicRow
+from sandbox.queries.rows.snapshot import TopicQueueRow, TopicRow
 
 HOLD_MS = 25_000  # a rebalance takes up to 20 s
 ROUTE_MS = 60_000  # a new queue comes with the route, 30 s, and the rebalance after it, 20 s
@@ -37,7 +39,7 @@ def find(view: ClusterView) -> Iterator[Finding]:
 def _beyond_read_count(view: ClusterView, topic: TopicRow) -> Iterator[Finding]:
     name, read, write = topic["topic"], topic["read_queues"], topic["write_queues"]
     hidden = [row for row in topic["queues"] if row["queue_id"] >= read]
-    messages = sum(int(row["max"] or 0) - int(row["min"] or 0) for row in hidden)
+    messages = sum(map(_stored, hidden))
     groups = [group.name for group in view.groups.values() if name in group.topics]
     if messages > 0 and groups:
         yield Finding(
@@ -52,7 +54,16 @@ def _beyond_read_count(view: ClusterView, topic: TopicRow) -> Iterator[Finding]:
             touches=frozenset({f"topic {name}", *(f"group {group}" for group in groups)}),
             remedy=None if view.attached else Remedy("grow", "ChangeTopic", {"topic": name, "read_queues": write}),
             reason=ATTACHED if view.attached else "",
+            figures=figures(
+                [FigureRow({"queue": f"{row['broker']}:{row['queue_id']}", "waiting": _stored(row)}) for row in hidden],
+                total={"waiting": messages},
+                beside={"write": write, "read": read},
+            ),
         )
+
+
+def _stored(row: TopicQueueRow) -> int:
+    return int(row["max"] or 0) - int(row["min"] or 0)
 
 
 def _unreadable(view: ClusterView, group: GroupNow, topic: str) -> Iterator[Finding]:
@@ -95,7 +106,26 @@ def _unread(view: ClusterView, group: GroupNow, topic: str) -> Iterator[Finding]
                     *(f"member {queue.row['assigned']}" for queue in idle),
                 }
             ),
+            figures=_figures(group, rows, [*unassigned, *idle], waiting),
         )
+
+
+def _figures(group: GroupNow, queues: list[QueueAt], unread: list[QueueAt], waiting: int) -> Figures | None:
+    """Return the queues of each member, and of no member, with those that nobody reads."""
+    keys = [*group.online(), *({queue.row["assigned"] or "" for queue in unread} - group.online().keys())]
+    own = {key: [queue for queue in queues if (queue.row["assigned"] or "") == key] for key in keys}
+    lost = {key: [queue for queue in own[key] if queue in unread] for key in keys}
+    return of_members(
+        keys,
+        lambda key: {
+            "queues": len(own[key]),
+            "unread": len(lost[key]),
+            "names": listed([queue.name for queue in lost[key]]),
+            "waiting": sum(max(0, row_lag(queue.row) or 0) for queue in lost[key]),
+        },
+        about=[key for key in keys if lost[key]],
+        total={"queues": len(queues), "unread": len(unread), "waiting": waiting},
+    )
 
 
 def _is_idle(view: ClusterView, group: GroupNow, queue: QueueAt) -> bool:

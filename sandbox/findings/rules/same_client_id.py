@@ -7,7 +7,9 @@ takes the shares of its further entries.
 from collections.abc import Iterator
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import of_members
 from sandbox.findings.finding import ERROR, MEMBER, Checked, Finding, Remedy, Subject, say
+from sandbox.findings.name_lists import listed
 from sandbox.findings.reasons import ATTACHED, OUTSIDE
 from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView, GroupNow
@@ -48,6 +50,14 @@ def _finding(view: ClusterView, group: GroupNow, client_id: str) -> Finding:
         ),
         remedy=None if copy is None else Remedy("stop", "StopActor", {"actor": copy}),
         reason=ATTACHED if view.attached else OUTSIDE if copy is None else "",
+        figures=of_members(
+            keys,
+            lambda key: {
+                "connections": group.members[key]["same_id"],
+                "names": listed([queue.name for queue in group.queues() if queue.row["owner"] == key]),
+            },
+            beside={"unread": len(unread)},
+        ),
     )
 
 

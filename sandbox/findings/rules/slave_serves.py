@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import of_readers
 from sandbox.findings.finding import BROKER, INFO, Checked, Finding, Subject, say
 from sandbox.findings.name_lists import listed
 from sandbox.findings.rule import Rule
@@ -35,6 +36,7 @@ def find(view: ClusterView) -> Iterator[Finding]:
             ),
             marks=tuple(marks.queue(queue.topic, queue.name) for _, queue in queues),
             touches=frozenset[str]().union(*(of_queue(group.name, queue) for group, queue in queues)),
+            figures=of_readers(queues, total={"queues": len({(queue.topic, queue.name) for _, queue in queues})}),
         )
 
 

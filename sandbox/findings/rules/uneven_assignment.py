@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import of_shares
 from sandbox.findings.finding import INFO, TOPIC, Checked, Finding, Remedy, Subject, say
 from sandbox.findings.reasons import ATTACHED, OUTSIDE
 from sandbox.findings.rule import Rule
-from sandbox.findings.view import ClusterView, GroupNow
+from sandbox.findings.view import ClusterView, GroupNow, QueueAt
 
 HOLD_MS = 25_000  # a rebalance takes up to 20 s
 EQUAL = ("AVG", "AVG_BY_CIRCLE")
@@ -63,6 +64,9 @@ def _finding(view: ClusterView, group: GroupNow, topic: str, shares: dict[str, i
         touches=frozenset({f"group {group.name}", f"member {most}", f"member {least}"}),
         remedy=Remedy("equal", "SetStrategy", {"group": group.name, "strategy": "AVG"}) if actors else None,
         reason=ATTACHED if view.attached else "" if actors else OUTSIDE,
+        figures=of_shares(
+            group, [QueueAt(topic, name, row) for name, row in group.topics[topic].items()], about=(most, least)
+        ),
     )
 
 

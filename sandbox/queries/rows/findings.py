@@ -26,6 +26,27 @@ class RemedyRow(TypedDict):
     fields: dict[str, object]
 
 
+class FigureLine(TypedDict):
+    """One row of a table of figures.  `about`: the sentences are about it; `mark`: a part of the board, or empty."""
+
+    values: dict[str, object]
+    mark: str
+    about: bool
+
+
+class FigureTable(TypedDict):
+    """The figures of which the sentences are made, by the names of columns (`findings.figures`).
+
+    A value is None if it is not known, empty if there is none, and a list of a value and its limit.
+    """
+
+    rows: list[FigureLine]
+    total: dict[str, object]  # of all rows
+    beside: dict[str, object]  # values of no row
+    left_out: int  # rows that are not listed
+    window_ms: int | None  # time of the rates
+
+
 class FindingRow(TypedDict):
     """One open finding."""
 
@@ -39,6 +60,7 @@ class FindingRow(TypedDict):
     since_ms: int
     text: str  # the sentences in English
     says: list[SentenceRow]
+    why: FigureTable | None  # None: it has no more figures than its sentences
     marks: list[str]  # addresses of the parts of a board (`findings.marks`)
     because_of: str | None  # key of the finding that explains it
     remedy: RemedyRow | None
