@@ -111,7 +111,7 @@ def _unread(view: ClusterView, group: GroupNow, topic: str) -> Iterator[Finding]
 
 
 def _figures(group: GroupNow, queues: list[QueueAt], unread: list[QueueAt], waiting: int) -> Figures | None:
-    """Return the queues of each member, and of no member, with those that nobody reads."""
+    """Return the queues of each member, and of no member, with those without a reader."""
     keys = [*group.online(), *({queue.row["assigned"] or "" for queue in unread} - group.online().keys())]
     own = {key: [queue for queue in queues if (queue.row["assigned"] or "") == key] for key in keys}
     lost = {key: [queue for queue in own[key] if queue in unread] for key in keys}
