@@ -18,14 +18,20 @@ from sandbox.labs.catalogue import LABS
 from sandbox.labs.incidents import INCIDENTS
 from sandbox.queries.rows.findings import CheckRow, FindingRow, Findings, RemedyRow
 
+SAMPLES_MS = 30_000  # after which no check waits for samples any more
+
 
 class RemedyView(NamedTuple):
-    """A remedy's button.  `actor`: of an action on one client, which has its own dialogs; else `values` are posted."""
+    """A remedy's button.
+
+    `does`: what it will do, shown before it runs; empty: the dialog of the action has a preview for this `actor`.
+    """
 
     label: str
     action: str
     actor: str
     values: str  # JSON
+    does: str
 
 
 class FindingView(NamedTuple):
@@ -62,7 +68,8 @@ class CheckView(NamedTuple):
 class FindingsView(TypedDict):
     """`at_ms` None: nothing is known, because the sandbox sleeps or has just begun.
 
-    `moves`: figures change without a fact of the journal, so a page fetches them again.
+    `moves`: figures change without a fact of the journal, so a page fetches them again.  `begins`: too short a time
+    was looked at for some checks.
     """
 
     at_ms: int | None
@@ -75,6 +82,7 @@ class FindingsView(TypedDict):
     topics: int
     brokers: int
     moves: bool
+    begins: bool
 
 
 def channel(board: Place) -> str:
@@ -85,7 +93,7 @@ def all_of(board: Place, readings: Readings) -> FindingsView:
     """Return all findings as text, the causes in their order, each with its consequences."""
     data = data_of(readings, channel(board), Findings)
     if data is None or data["at_ms"] is None:
-        data = {"at_ms": None, "findings": [], "checks": [], "groups": 0, "topics": 0, "brokers": 0}
+        data = {"at_ms": None, "began_ms": None, "findings": [], "checks": [], "groups": 0, "topics": 0, "brokers": 0}
     checks = [_check(row) for row in data["checks"] if row["all"]]  # of nothing there is no check
     all_hold = all(check.holds for check in checks)
     severities = [row["severity"] for row in data["findings"]]
@@ -99,6 +107,7 @@ def all_of(board: Place, readings: Readings) -> FindingsView:
         "groups": data["groups"],
         "topics": data["topics"],
         "brokers": data["brokers"],
+        "begins": data["at_ms"] is not None and data["at_ms"] - (data.get("began_ms") or 0) < SAMPLES_MS,
         "moves": _runs(board) and (data["at_ms"] is None or bool(data["findings"]) or not all_hold),
     }
 
@@ -173,12 +182,13 @@ def _board(row: FindingRow) -> str:
 
 
 def _remedy(row: FindingRow, remedy: RemedyRow, queue_names: dict[str, str]) -> RemedyView:
-    actor = str(remedy["fields"].get("actor", "")) if remedy["action"].endswith("Actor") else ""
+    does = remedy.get("does")  # none in a last state that an earlier version wrote
     return RemedyView(
         sentence_text(row["code"], remedy["label"], queue_names),
         remedy["action"],
-        actor,
+        str(remedy["fields"].get("actor", "")),
         json.dumps({"action": remedy["action"], **remedy["fields"]}),
+        sentence_text(row["code"], does, queue_names) if does else "",
     )
 
 

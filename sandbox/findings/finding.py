@@ -38,12 +38,14 @@ class Said(NamedTuple):
 class Remedy(NamedTuple):
     """The action that mends a finding, with its fields.
 
-    `label`: the name of its button's text among the sentences of the code.
+    `label`: the name of its button's text among the sentences of the code.  `does`: what it will do; None: its dialog
+    has a preview.
     """
 
     label: str
     action: str
     fields: Mapping[str, object]
+    does: Said | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class Finding:
     marks: tuple[str, ...] = ()
     touches: frozenset[str] = frozenset()
     remedy: Remedy | None = None
-    reason: str = ""  # why it has no remedy, by its name in `reasons.py`
+    reason: str = ""  # why it has no remedy, by its name in `reasons.py`; empty: it has one
     event: str | None = None  # seq of the journal's newest fact about it
     figures: Figures | None = None  # of which its sentences are made
 

@@ -13,7 +13,7 @@ from sandbox.queries.rows.findings import FigureTable, FindingMark, FindingRow, 
 
 def rows_of(shown: Sequence[OpenFinding], view: ClusterView | None, rules: Sequence[Rule]) -> Findings:
     if view is None:
-        return {"at_ms": None, "findings": [], "checks": [], "groups": 0, "topics": 0, "brokers": 0}
+        return {"at_ms": None, "began_ms": None, "findings": [], "checks": [], "groups": 0, "topics": 0, "brokers": 0}
     open_codes = {each.finding.code for each in shown}
     labels = view.labels
     by_code = {rule.code: rule for rule in rules}
@@ -21,6 +21,7 @@ def rows_of(shown: Sequence[OpenFinding], view: ClusterView | None, rules: Seque
     checked = [(rule.code, rule.checks(view)) for rule in rules if rule.code not in open_codes]
     return {
         "at_ms": view.at_ms,
+        "began_ms": view.history.began_ms,
         "findings": _causes_first(rows),
         "checks": [{"code": code, "known": check.known, "all": check.all} for code, check in checked],
         "groups": len(view.groups),
@@ -70,7 +71,7 @@ def _row(finding: Finding, since_ms: int, because_of: Key | None, rule: Rule, la
         "why": None if finding.figures is None else _table(finding.figures, labels),
         "marks": list(finding.marks),
         "because_of": None if because_of is None else key_of(because_of),
-        "remedy": None if finding.remedy is None else _remedy(finding.remedy),
+        "remedy": None if finding.remedy is None else _remedy(finding.remedy, labels),
         "reason": finding.reason,
         "lab": rule.lab,
         "incident": rule.incident,
@@ -104,12 +105,13 @@ def _values(values: Values, labels: Mapping[str, str]) -> dict[str, object]:
     }
 
 
-def _remedy(remedy: Remedy) -> RemedyRow:
+def _remedy(remedy: Remedy, labels: Mapping[str, str]) -> RemedyRow:
     values = {**remedy.fields, "who": remedy.fields.get("actor", "")}
     return {
         "label": {"sentence": remedy.label, "values": values},
         "action": remedy.action,
         "fields": dict(remedy.fields),
+        "does": None if remedy.does is None else _sentence(remedy.does, labels),
     }
 
 

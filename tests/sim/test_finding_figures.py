@@ -1,4 +1,4 @@
-"""The figures of a finding prove its sentences: every number of the sentences is in them."""
+"""The figures of a finding prove its sentences, and what mends it says beforehand what it does."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -40,9 +40,12 @@ def open_findings(monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_numbers_of_the_sentences_are_in_a_table_of_one_shape(seed: int, open_findings: list[Finding]) -> None:
+def test_a_finding_proves_its_numbers_and_says_what_mends_it(seed: int, open_findings: list[Finding]) -> None:
     play_findings(seed)
     for finding in open_findings:
+        assert finding.remedy or finding.reason, f"{finding.code}: what mends it, or why no action does"
+        if finding.remedy is not None:
+            assert finding.remedy.does or finding.remedy.action == "CrashActor", "its dialog has a preview"
         if finding.figures is None:
             assert finding.code in WITHOUT_FIGURES | NOT_ALWAYS, finding.code
             continue

@@ -122,6 +122,9 @@ def test_without_a_finding_the_line_counts_the_checks_and_is_never_green_where_o
     line = part(visitor, mine, "finding")
     assert "No problem is known. Checks that hold: 1; unknown: 1." in line
     assert "Healthy:" not in line
+    assert "“No message holds a committed offset”: 3 / 8." in line
+    put(port, mine, began_ms=NOW_MS - 4_000, checks=[CHECK, {"code": "offset_pinned", "known": 3, "all": 8}])
+    assert "They need up to 30 s of samples." in part(visitor, mine, "finding")
     port.boards[f"findings/{mine}"] = Refusal("failed")
     assert "Not checked yet." in part(visitor, mine, "finding")
 
@@ -257,3 +260,21 @@ def test_more_findings_are_a_list_below_the_line_with_their_marks(visitor: Clien
     line = part(visitor, mine, "finding")
     assert 'aria-expanded="false" aria-controls="finding-list"' in line
     assert f'data-key="{hung()["key"]}" data-marks="[&quot;member/A#1&quot;]"' in line
+
+
+def test_a_remedy_says_what_it_will_do_before_it_runs(visitor: Client, port: FakePort, mine: str) -> None:
+    remedy = {
+        "label": {"sentence": "start", "values": {"broker": "broker-a"}},
+        "action": "StartBroker",
+        "fields": {"broker": "broker-a"},
+        "does": {"sentence": "runs", "values": {"broker": "broker-a", "queues": 4}},
+    }
+    down = {"sentence": "down", "values": {"broker": "broker-a", "state": "stopped"}}
+    put(port, mine, hung(code="broker_down", key="broker_down/x", says=[down], remedy=remedy))
+    for name in ("finding", "findings"):
+        text = part(visitor, mine, name)
+        assert "broker-a runs again as master: its 4 queues accept messages, and are read from it." in text
+        assert text.index('popover role="dialog"') < text.index("hx-post"), "only the dialog has the action"
+        assert text.count("hx-post") == 1
+    put(port, mine, hung())
+    assert "popover" not in part(visitor, mine, "finding"), "the dialog of a crash has a preview"

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from sandbox.findings import marks
 from sandbox.findings.figure_tables import ends, of_one_queue
 from sandbox.findings.finding import ERROR, QUEUE, Checked, Finding, Subject, say
+from sandbox.findings.reasons import DELETED
 from sandbox.findings.rule import Rule
 from sandbox.findings.touches import of_queue
 from sandbox.findings.view import ClusterView
@@ -30,6 +31,7 @@ def find(view: ClusterView) -> Iterator[Finding]:
                     say("lost", lost=lost),
                 ),
                 marks=(marks.queue(queue.topic, queue.name),),
+                reason=DELETED,
                 touches=of_queue(group.name, queue),
                 event=row["cause"],
                 figures=of_one_queue(queue, {**ends(queue), "lost": lost}),

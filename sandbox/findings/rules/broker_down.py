@@ -55,6 +55,7 @@ def _finding(view: ClusterView, node: str, row: BrokerRow) -> Finding:
             "resume" if row["state"] == "hung" else "start",
             "ResumeBroker" if row["state"] == "hung" else "StartBroker",
             {"broker": row["broker"]},
+            say("runs", broker=row["broker"], queues=len(shared)),
         ),
         reason=ATTACHED if view.attached else "",
         figures=of_readers(
@@ -92,6 +93,11 @@ RULE = Rule(
             "groups",
             "{groups} ordered group cannot renew its locks ({readers}). Only a master grants them.",
             "{groups} ordered groups cannot renew their locks ({readers}). Only a master grants them.",
+        ),
+        "runs": Plural(
+            "queues",
+            "{broker} runs again as master: its {queues} queue accepts messages, and is read from it.",
+            "{broker} runs again as master: its {queues} queues accept messages, and are read from it.",
         ),
         "start": "Start {broker}…",
         "resume": "Resume {broker}…",

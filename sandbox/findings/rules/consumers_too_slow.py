@@ -7,7 +7,7 @@ from sandbox.findings import marks
 from sandbox.findings.figure_tables import of_queues
 from sandbox.findings.figures import Figures, Values
 from sandbox.findings.finding import GROUP, WARNING, Checked, Finding, Remedy, Said, Subject, say
-from sandbox.findings.reasons import ATTACHED, OUTSIDE, THREADS
+from sandbox.findings.reasons import ATTACHED, OUTSIDE, PROGRAM, THREADS
 from sandbox.findings.rule import Rule
 from sandbox.findings.rules.offset_pinned import lasting_pin
 from sandbox.findings.sampling import busy_key, committed_key, lag_key, stored_key
@@ -105,7 +105,7 @@ def _finding(
         ),
         marks=(marks.IN_OUT, marks.LAG, *(marks.threads(key) for key in busy or ())),
         touches=frozenset({f"group {group.name}", *(f"member {key}" for key in busy or ())}),
-        remedy=Remedy("add", "StartConsumer", {"group": group.name}) if helps else None,
+        remedy=Remedy("add", "StartConsumer", {"group": group.name}, _joins(group)) if helps else None,
         reason=_reason(view, group, busy, helps=helps),
         figures=_figures(view, group, flow, work),
     )
@@ -148,6 +148,10 @@ def _rounded(per_s: float | None) -> float | None:
     return None if per_s is None else round(per_s, 1)
 
 
+def _joins(group: GroupNow) -> Said:
+    return say("joins", group=group.name, members=len(group.online()) + 1, queues=len(group.queues()))
+
+
 def _is_room(group: GroupNow) -> bool:
     """Return True if a queue is free for another member, and the members are of this process."""
     members = group.online()
@@ -159,7 +163,7 @@ def _reason(view: ClusterView, group: GroupNow, busy: dict[str, MemberRow] | Non
         return ATTACHED
     if any(row["actor"] is None for row in group.online().values()):
         return OUTSIDE
-    return "" if not busy or helps or group.orderly else THREADS
+    return "" if helps else PROGRAM if group.orderly else THREADS
 
 
 def _busy(work: Work) -> Iterator[Said]:
@@ -241,7 +245,8 @@ RULE = Rule(
         ),
         "more_members": "More threads help, and more members up to {queues}, the number of queues.",
         "drains": "At this pace the lag is gone in {left_ms}.",
-        "add": "Add a member",
+        "add": "Add a member…",
+        "joins": "A member like the newest one joins. The rebalance divides {queues} queues among {members} members.",
         "orderly_limit": Plural(
             "queues",
             "One thread processes an ordered queue: only a faster listener or more than {queues} queue helps.",

@@ -9,6 +9,7 @@ from sandbox.findings import marks
 from sandbox.findings.figure_tables import of_queues
 from sandbox.findings.figures import Figures, Values
 from sandbox.findings.finding import INFO, MEMBER, Checked, Finding, Subject, say
+from sandbox.findings.reasons import BELOW_LIMIT
 from sandbox.findings.rule import Rule
 from sandbox.findings.sampling import held_of, pause_key
 from sandbox.findings.touches import of_member, of_queue
@@ -48,6 +49,7 @@ def _finding(group: GroupNow, owner: str, queues: list[QueueAt], limit: str) -> 
             say(limit, allowed=_allowed(group, owner, limit)),
         ),
         marks=(marks.member(owner), *(marks.queue(queue.topic, queue.name) for queue in queues)),
+        reason=BELOW_LIMIT,
         touches=of_member(group.name, owner).union(*(of_queue(group.name, queue) for queue in queues)),
         figures=_figures(group, owner, queues),
     )

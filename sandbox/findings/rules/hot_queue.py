@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from sandbox.findings import marks
 from sandbox.findings.figures import FigureRow, Figures, figures
 from sandbox.findings.finding import QUEUE, WARNING, Checked, Finding, Subject, say
+from sandbox.findings.reasons import PROGRAM
 from sandbox.findings.rule import Rule
 from sandbox.findings.sampling import stored_key, write_queues_key
 from sandbox.findings.touches import of_topic_queue
@@ -45,6 +46,7 @@ def find(view: ClusterView) -> Iterator[Finding]:
                     say("help", queues=len(rates)),
                 ),
                 marks=(marks.queue(topic["topic"], queue),),
+                reason=PROGRAM,
                 touches=of_topic_queue(view, topic["topic"], queue),
                 figures=_figures(topic["topic"], rates, queue, total),
             )

@@ -11,6 +11,7 @@ from sandbox.findings import marks
 from sandbox.findings.figure_tables import of_queues
 from sandbox.findings.finding import ERROR, MEMBER, Checked, Finding, Subject, say
 from sandbox.findings.name_lists import listed
+from sandbox.findings.reasons import ENDS
 from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
 from sandbox.kernel.sentences import Plural
@@ -64,6 +65,7 @@ def _finding(view: ClusterView, group: GroupNow, holder: str, queues: list[Queue
             *([say("wait", members=len(waiting))] if len(waiting) > 1 else []),
         ),
         marks=(marks.member(holder), *(marks.queue(queue.topic, queue.name) for queue in queues)),
+        reason=ENDS,
         touches=frozenset(
             {f"member {holder}", f"group {group.name}", *(f"queue {queue.topic}/{queue.name}" for queue in queues)}
         ),

@@ -58,7 +58,7 @@ def _finding(view: ClusterView, group: GroupNow, key: str, row: MemberRow, expir
         touches=frozenset(
             {f"member {key}", f"group {group.name}", *(f"queue {queue.topic}/{queue.name}" for queue in queues)}
         ),
-        remedy=None if actor is None else Remedy("crash", "CrashActor", {"actor": actor}),
+        remedy=None if actor is None else Remedy("crash", "CrashActor", {"actor": actor}, None),
         reason=OUTSIDE if actor is None else "",
         figures=of_heartbeats(view, group, key, _times(view, expires_ms, len(queues)), _hangs(view, row, expires_ms)),
     )

@@ -48,7 +48,7 @@ def _finding(view: ClusterView, group: GroupNow, idle: list[str], queues: int) -
         ),
         marks=tuple(marks.member(key) for key in idle),
         touches=frozenset({f"group {group.name}", *(f"member {key}" for key in idle)}),
-        remedy=None if actor is None else Remedy("stop", "StopActor", {"actor": actor}),
+        remedy=None if actor is None else Remedy("stop", "StopActor", {"actor": actor}, say("stops", who=newest)),
         reason=ATTACHED if view.attached else OUTSIDE if actor is None else "",
         figures=of_shares(
             group, group.queues(), about=idle, beside={"members": len(group.listed()), "idle": len(idle)}
@@ -76,6 +76,7 @@ RULE = Rule(
             "There is {queues} queue for {members} members.",
             "There are {queues} queues for {members} members.",
         ),
+        "stops": "{who} leaves the group. It has no queue, so no queue moves.",
         "stop": "Stop {who}…",
     },
     find=find,

@@ -87,7 +87,7 @@ def _finding(view: ClusterView, group: GroupNow, queue: QueueAt, pin: Pin) -> Fi
         since_ms=pin.since_ms,
         marks=(marks.queue(queue.topic, queue.name), *([marks.member(owner)] if owner else [])),
         touches=frozenset({f"queue {queue.topic}/{queue.name}", f"member {owner}", f"group {group.name}"}),
-        remedy=None if actor is None else Remedy("restart", "CrashActor", {"actor": actor}),
+        remedy=None if actor is None else Remedy("restart", "CrashActor", {"actor": actor}, None),
         reason=ATTACHED if view.attached else OUTSIDE if actor is None else "",
         event=queue.row["cause"],
         figures=of_one_queue(

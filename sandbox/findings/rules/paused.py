@@ -24,7 +24,8 @@ def find(view: ClusterView) -> Iterator[Finding]:
 
 
 def _finding(view: ClusterView, group: GroupNow) -> Finding:
-    remedy = Remedy("enable", "ChangeGroup", {"group": group.name, "changes": {"consume_enable": True}})
+    does = say("reads", group=group.name) if not group.lag else say("reads_lag", group=group.name, waiting=group.lag)
+    remedy = Remedy("enable", "ChangeGroup", {"group": group.name, "changes": {"consume_enable": True}}, does)
     return Finding(
         CODE,
         WARNING,
@@ -56,6 +57,12 @@ RULE = Rule(
     sentences={
         "refused": "Brokers refuse the pulls of {group}: consumeEnable of its subscription group is false.",
         "waiting": Plural("waiting", "{waiting} message waits.", "{waiting} messages wait."),
+        "reads": "Brokers answer the pulls of {group} again.",
+        "reads_lag": Plural(
+            "waiting",
+            "Brokers answer the pulls of {group} again: members get the {waiting} message that waits.",
+            "Brokers answer the pulls of {group} again: members get the {waiting} messages that wait.",
+        ),
         "enable": "Let {group} consume…",
     },
     find=find,

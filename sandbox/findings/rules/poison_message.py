@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from sandbox.findings.figure_tables import of_attempts
 from sandbox.findings.finding import MESSAGE, WARNING, Checked, Finding, Subject, say
+from sandbox.findings.reasons import PROGRAM
 from sandbox.findings.rule import Rule
 from sandbox.findings.touches import of_group
 from sandbox.findings.view import ClusterView
@@ -32,6 +33,7 @@ def find(view: ClusterView) -> Iterator[Finding]:
                         next_ms=max(0, message.next_ms - view.at_ms),
                     ),
                 ),
+                reason=PROGRAM,
                 touches=of_group(group.name),
                 figures=of_attempts(view, failing, about=message.key),
             )

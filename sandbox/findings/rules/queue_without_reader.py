@@ -11,7 +11,7 @@ from sandbox.findings.figure_tables import of_members
 from sandbox.findings.figures import FigureRow, Figures, figures
 from sandbox.findings.finding import ERROR, TOPIC, Checked, Finding, Remedy, Subject, say
 from sandbox.findings.name_lists import listed
-from sandbox.findings.reasons import ATTACHED
+from sandbox.findings.reasons import ATTACHED, READER, STRATEGY
 from sandbox.findings.rule import Rule
 from sandbox.findings.sampling import owner_key
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
@@ -52,7 +52,14 @@ def _beyond_read_count(view: ClusterView, topic: TopicRow) -> Iterator[Finding]:
                 say("unreadable_queues", queues=len(hidden)),
             ),
             touches=frozenset({f"topic {name}", *(f"group {group}" for group in groups)}),
-            remedy=None if view.attached else Remedy("grow", "ChangeTopic", {"topic": name, "read_queues": write}),
+            remedy=None
+            if view.attached
+            else Remedy(
+                "grow",
+                "ChangeTopic",
+                {"topic": name, "read_queues": write},
+                say("grows", topic=name, read=read, write=write, messages=messages),
+            ),
             reason=ATTACHED if view.attached else "",
             figures=figures(
                 [FigureRow({"queue": f"{row['broker']}:{row['queue_id']}", "waiting": _stored(row)}) for row in hidden],
@@ -69,7 +76,9 @@ def _stored(row: TopicQueueRow) -> int:
 def _unreadable(view: ClusterView, group: GroupNow, topic: str) -> Iterator[Finding]:
     row = view.topics.get(topic)
     if row is not None and not row["permission"] & READ:
-        remedy = Remedy("permit", "ChangeTopic", {"topic": topic, "permission": row["permission"] | READ})
+        permission = row["permission"]
+        does = say("changes", topic=topic, permission=permission, changed=permission | READ)
+        remedy = Remedy("permit", "ChangeTopic", {"topic": topic, "permission": permission | READ}, does)
         yield Finding(
             CODE,
             ERROR,
@@ -106,6 +115,7 @@ def _unread(view: ClusterView, group: GroupNow, topic: str) -> Iterator[Finding]
                     *(f"member {queue.row['assigned']}" for queue in idle),
                 }
             ),
+            reason=STRATEGY if unassigned else READER,
             figures=_figures(group, rows, [*unassigned, *idle], waiting),
         )
 
@@ -177,6 +187,12 @@ RULE = Rule(
             "queues", "No member may read {queues} other queue.", "No member may read {queues} other queues."
         ),
         "permission": "{group} cannot read {topic}: its read permission is off.",
+        "grows": Plural(
+            "messages",
+            "{topic} gets {write} read queues instead of {read}. After a rebalance members get {messages} message.",
+            "{topic} gets {write} read queues instead of {read}. After a rebalance members get {messages} messages.",
+        ),
+        "changes": "The permission of {topic} changes from {permission} to {changed}. Clients see it within 30 s.",
         "grow": "Raise the read count…",
         "permit": "Permit reading…",
     },

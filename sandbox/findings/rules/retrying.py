@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from sandbox.findings.figure_tables import of_attempts
 from sandbox.findings.finding import GROUP, WARNING, Checked, Finding, Subject, say
+from sandbox.findings.reasons import ENDS
 from sandbox.findings.rule import Rule
 from sandbox.findings.sampling import stored_key
 from sandbox.findings.touches import of_group
@@ -31,6 +32,7 @@ def find(view: ClusterView) -> Iterator[Finding]:
             WARNING,
             Subject(GROUP, group.name, group.name),
             tuple(says),
+            reason=ENDS,
             touches=of_group(group.name),
             figures=of_attempts(view, waiting, beside={"retries": count}),
         )

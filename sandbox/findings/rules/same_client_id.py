@@ -48,7 +48,9 @@ def _finding(view: ClusterView, group: GroupNow, client_id: str) -> Finding:
                 *(f"queue {queue.topic}/{queue.name}" for queue in unread),
             }
         ),
-        remedy=None if copy is None else Remedy("stop", "StopActor", {"actor": copy}),
+        remedy=None
+        if copy is None
+        else Remedy("stop", "StopActor", {"actor": copy}, say("stops", who=keys[-1], unread=len(unread))),
         reason=ATTACHED if view.attached else OUTSIDE if copy is None else "",
         figures=of_members(
             keys,
@@ -75,6 +77,11 @@ RULE = Rule(
     sentences={
         "shared": "{connections} connections share the client id {client_id}: each is assigned the same queues.",
         "unread": Plural("queues", "{queues} queue has no reader.", "{queues} queues have no reader."),
+        "stops": Plural(
+            "unread",
+            "{who} leaves the group. After the rebalance {unread} more queue has a reader.",
+            "{who} leaves the group. After the rebalance {unread} more queues have a reader.",
+        ),
         "stop": "Stop the copy…",
     },
     find=find,

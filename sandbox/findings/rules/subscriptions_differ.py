@@ -10,6 +10,7 @@ from sandbox.findings import marks
 from sandbox.findings.figures import FigureRow, Figures, figures
 from sandbox.findings.finding import ERROR, GROUP, Checked, Finding, Subject, say
 from sandbox.findings.member_requests import STRATEGY, Request, requests_of, sentence_of
+from sandbox.findings.reasons import PROGRAM
 from sandbox.findings.rule import Rule
 from sandbox.findings.sampling import agreed_key, left_out
 from sandbox.findings.view import ClusterView, GroupNow
@@ -46,6 +47,7 @@ def _finding(view: ClusterView, group: GroupNow, requests: list[Request]) -> Fin
             *([say("passed_over", passed_over=passed_over)] if passed_over else []),
         ),
         marks=tuple(marks.member(key) for key in members),
+        reason=PROGRAM,
         touches=frozenset({f"group {group.name}", *(f"member {key}" for key in members)}),
         figures=_figures(requests, {"dropped": dropped, "passed_over": passed_over}),
     )

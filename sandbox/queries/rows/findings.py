@@ -24,6 +24,7 @@ class RemedyRow(TypedDict):
     label: SentenceRow
     action: str
     fields: dict[str, object]
+    does: SentenceRow | None  # None: the dialog of its action has a preview
 
 
 class FigureLine(TypedDict):
@@ -81,10 +82,12 @@ class CheckRow(TypedDict):
 class Findings(TypedDict):
     """All open findings, the worst first, each consequence after its cause; and the checks that hold.
 
-    `at_ms`: time of the look; None: no look yet, so nothing is known.
+    `at_ms`: time of the look; None: no look yet, so nothing is known.  `began_ms`: of the first look whose samples
+    are kept; rates need 10 s of them, and some checks 20 s.
     """
 
     at_ms: int | None
+    began_ms: int | None
     findings: list[FindingRow]
     checks: list[CheckRow]
     groups: int

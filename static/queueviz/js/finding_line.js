@@ -35,7 +35,7 @@ export function setUpFindingLine() {
   });
   addEventListener("keydown", (event) => {
     const last = opened.at(-1);
-    if (event.key !== "Escape" || !last || $("dialog[open]")) return;
+    if (event.key !== "Escape" || !last || $("dialog[open], :popover-open")) return;
     event.preventDefault();
     close(last);
   });
