@@ -47,9 +47,9 @@ export function setUpFindingLine() {
   });
   main.addEventListener("htmx:afterSwap", () => {
     if (before.length) keepOrder(before);
-    if (focused) $(`#finding-list li[data-key="${CSS.escape(focused)}"] a`)?.focus();
-    before = [];
     show();
+    if (focused) $(`#finding-list li[data-key="${CSS.escape(focused)}"] a`)?.focus(); // a list that was hidden for a moment lost it
+    [before, focused] = [[], ""];
   });
 }
 
