@@ -123,7 +123,7 @@ def test_a_remedy_runs_after_its_sentence_only(site: Site) -> None:
 def test_the_page_has_the_same_figures_and_keeps_them_open(site: Site) -> None:
     hung(site)
     page = site.open("findings/")
-    figures = page.locator("details.why").first
+    figures = page.locator("details.proofs").first
     figures.locator("summary").click()
     expect(figures.locator("tbody tr.lead th")).to_have_text("A")
     page.evaluate("""() => new Promise((done) => {
