@@ -278,3 +278,11 @@ def test_a_remedy_says_what_it_will_do_before_it_runs(visitor: Client, port: Fak
         assert text.count("hx-post") == 1
     put(port, mine, hung())
     assert "popover" not in part(visitor, mine, "finding"), "the dialog of a crash has a preview"
+
+
+def test_locked_queues_have_their_short_names(visitor: Client, port: FakePort, mine: str) -> None:
+    values = {"count": 2, "queues": "broker-a:2, broker-a:3", "who": "A", "left_ms": 33_000}
+    put(
+        port, mine, hung(code="lock_held_by_gone_member", says=[{"sentence": "crashed", "values": values}], remedy=None)
+    )
+    assert "broker-a:2" not in part(visitor, mine, "finding")
