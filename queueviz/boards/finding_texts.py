@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
 from queueviz.boards.counted import Counted, translated
@@ -14,6 +15,10 @@ from sandbox.findings.all_rules import RULES
 from sandbox.findings.reasons import REASONS
 from sandbox.queries.rows.findings import SentenceRow
 
+MOVING = {  # durations that go on while a page shows them
+    **dict.fromkeys(("unfinished_ms", "failing_ms", "hung_ms", "silent_ms", "oldest_ms", "age_ms"), "since"),
+    **dict.fromkeys(("left_ms", "next_ms", "removed_ms", "gone_ms"), "until"),
+}
 VALUES_OF = ("state", "limit", "disk", "why")  # values that hold a word of `VALUES`
 
 SENTENCES: dict[str, Text | Counted] = {
@@ -32,23 +37,37 @@ def title_text(code: str, kind: str, subject: str, queue_names: Mapping[str, str
     return title if kind == "group" else str(TITLE_OF).format(subject=shown, code=title)
 
 
-def sentence_text(code: str, row: SentenceRow, queue_names: Mapping[str, str]) -> str:
-    """Return a sentence with its values.  `queue_names`: short names by row, `q3` for `broker-a:3`."""
-    return filled(SENTENCES[f"{code}.{row['sentence']}"], row["values"], queue_names)
+def sentence_text(code: str, row: SentenceRow, queue_names: Mapping[str, str], at_ms: int | None = None) -> str:
+    """Return a sentence with its values.  `queue_names`: short names by row, `q3` for `broker-a:3`.
+
+    `at_ms`: time of the values; with it durations are HTML that a page counts on (`moving_duration`).
+    """
+    return filled(SENTENCES[f"{code}.{row['sentence']}"], row["values"], queue_names, at_ms)
 
 
-def filled(text: Text | Counted, values: Mapping[str, object], queue_names: Mapping[str, str]) -> str:
+def filled(
+    text: Text | Counted, values: Mapping[str, object], queue_names: Mapping[str, str], at_ms: int | None = None
+) -> str:
     """Return a sentence with its values as a reader sees them: durations, numbers, short names of queues."""
     pattern = text.form(int(str(values[text.by]))) if isinstance(text, Counted) else str(text)
-    return pattern.format(**{name: _shown(name, value, queue_names) for name, value in values.items()})
+    shown = {name: _shown(name, value, queue_names, at_ms) for name, value in values.items()}
+    return pattern.format(**shown) if at_ms is None else format_html(pattern, **shown)
 
 
-def _shown(name: str, value: object, queue_names: Mapping[str, str]) -> str:
+def moving_duration(name: str, ms: object, at_ms: int) -> str:
+    """Return a duration with the time from or to which it counts, for `finding_pace.js`; others as text."""
+    shown, how = duration(str(ms)), MOVING.get(name)
+    if how is None or not isinstance(ms, int):
+        return shown
+    return format_html('<span data-{}="{}">{}</span>', how, at_ms - ms if how == "since" else at_ms + ms, shown)
+
+
+def _shown(name: str, value: object, queue_names: Mapping[str, str], at_ms: int | None) -> str:
     if name.endswith("_ms"):
-        return duration(str(value))
+        return duration(str(value)) if at_ms is None else moving_duration(name, value, at_ms)
     if name == "queue":
         return queue_names.get(str(value), str(value))
-    if name == "names":
+    if name == "names" or (name == "queues" and not isinstance(value, int)):
         return ", ".join(queue_names.get(queue, queue) for queue in str(value).split(", "))
     if name in VALUES_OF:
         return str(VALUES.get(str(value), value))

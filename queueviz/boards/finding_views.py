@@ -8,8 +8,10 @@ from types import MappingProxyType
 from typing import NamedTuple, TypedDict
 from urllib.parse import urlencode
 
+from django.utils.html import format_html_join
 from django.utils.translation import gettext as _
 
+from queueviz.boards.finding_figures import Table, table_text
 from queueviz.boards.finding_texts import HEALTHY, WHY_NOT, sentence_text, title_text
 from queueviz.boards.page import Context, Place, Readings, data_of
 from queueviz.boards.rows import short_names
@@ -18,14 +20,20 @@ from sandbox.labs.catalogue import LABS
 from sandbox.labs.incidents import INCIDENTS
 from sandbox.queries.rows.findings import CheckRow, FindingRow, Findings, RemedyRow
 
+SAMPLES_MS = 30_000  # after which no check waits for samples any more
+
 
 class RemedyView(NamedTuple):
-    """A remedy's button.  `actor`: of an action on one client, which has its own dialogs; else `values` are posted."""
+    """A remedy's button.
+
+    `does`: what it will do, shown before it runs; empty: the dialog of the action has a preview for this `actor`.
+    """
 
     label: str
     action: str
     actor: str
     values: str  # JSON
+    does: str
 
 
 class FindingView(NamedTuple):
@@ -37,6 +45,7 @@ class FindingView(NamedTuple):
     more: str
     subject: str
     since_ms: int
+    figures: Table | None
     marks: str  # JSON
     board: str  # query of the Board that shows it; empty: none does
     remedy: RemedyView | None
@@ -62,7 +71,8 @@ class CheckView(NamedTuple):
 class FindingsView(TypedDict):
     """`at_ms` None: nothing is known, because the sandbox sleeps or has just begun.
 
-    `moves`: figures change without a fact of the journal, so a page fetches them again.
+    `moves`: figures change without a fact of the journal, so a page fetches them again.  `begins`: too short a time
+    was looked at for some checks.
     """
 
     at_ms: int | None
@@ -75,6 +85,7 @@ class FindingsView(TypedDict):
     topics: int
     brokers: int
     moves: bool
+    begins: bool
 
 
 def channel(board: Place) -> str:
@@ -85,17 +96,18 @@ def all_of(board: Place, readings: Readings) -> FindingsView:
     """Return all findings as text, the causes in their order, each with its consequences."""
     data = data_of(readings, channel(board), Findings)
     if data is None or data["at_ms"] is None:
-        data = {"at_ms": None, "findings": [], "checks": [], "groups": 0, "topics": 0, "brokers": 0}
+        data = {"at_ms": None, "began_ms": None, "findings": [], "checks": [], "groups": 0, "topics": 0, "brokers": 0}
     checks = [_check(row) for row in data["checks"] if row["all"]]  # of nothing there is no check
     all_hold = all(check.holds for check in checks)
     return {
-        **view_of(trees(board, data["findings"]), data["findings"]),
+        **view_of(trees(board, data["findings"], data["at_ms"]), data["findings"]),
         "at_ms": data["at_ms"],
         "healthy": [check for check in checks if check.holds],
         "unknown": [check for check in checks if not check.holds],
         "groups": data["groups"],
         "topics": data["topics"],
         "brokers": data["brokers"],
+        "begins": data["at_ms"] is not None and data["at_ms"] - (data.get("began_ms") or 0) < SAMPLES_MS,
         "moves": _runs(board) and (data["at_ms"] is None or bool(data["findings"]) or not all_hold),
     }
 
@@ -114,6 +126,7 @@ def view_of(views: list[FindingView], rows: list[FindingRow]) -> FindingsView:
         "topics": 0,
         "brokers": 0,
         "moves": False,
+        "begins": False,
     }
 
 
@@ -122,8 +135,14 @@ def _runs(board: Place) -> bool:
     return board.attached or (board.snapshot["sandbox"]["state"] == "live" and board.snapshot.get("rate", 0) > 0)
 
 
-def trees(board: Place, rows: list[FindingRow], opened: Mapping[str, str] = MappingProxyType({})) -> list[FindingView]:
-    """Return the causes, each with its consequences.  `opened`: by key, when the sentences of the past were written."""
+def trees(
+    board: Place, rows: list[FindingRow], at_ms: int | None, opened: Mapping[str, str] = MappingProxyType({})
+) -> list[FindingView]:
+    """Return the causes, each with its consequences.
+
+    `at_ms`: of the look; None if the times in the sentences stand.  `opened`: by key, when the sentences of the past
+    were written.
+    """
     queue_names = short_names(
         {f"{queue['broker']}:{queue['queue_id']}" for topic in board.topics for queue in topic["queues"]}
     )
@@ -135,7 +154,7 @@ def trees(board: Place, rows: list[FindingRow], opened: Mapping[str, str] = Mapp
     def view(row: FindingRow, path: frozenset[str]) -> FindingView:
         consequences = [each for each in below.get(row["key"], ()) if each["key"] not in path]
         below_it = tuple(view(each, path | {each["key"]}) for each in consequences)
-        return _view(row, queue_names, below_it)._replace(opened=opened.get(row["key"], ""))
+        return _view(row, queue_names, at_ms, below_it)._replace(opened=opened.get(row["key"], ""))
 
     return [view(row, frozenset({row["key"]})) for row in below.get(None, ())]
 
@@ -151,17 +170,20 @@ def _is_of(view: FindingView, group: str | None, topic: str | None) -> bool:
     )
 
 
-def _view(row: FindingRow, queue_names: dict[str, str], consequences: tuple[FindingView, ...]) -> FindingView:
-    sentences = [sentence_text(row["code"], sentence, queue_names) for sentence in row["says"]]
+def _view(
+    row: FindingRow, queue_names: dict[str, str], at_ms: int | None, consequences: tuple[FindingView, ...]
+) -> FindingView:
+    sentences = [sentence_text(row["code"], sentence, queue_names, at_ms) for sentence in row["says"]]
     lab = LABS.get(row["lab"])
     incident = INCIDENTS.get(row["incident"])
     return FindingView(
         key=row["key"],
         severity=row["severity"],
         first=sentences[0] if sentences else title_text(row["code"], row["kind"], row["subject"], queue_names),
-        more=" ".join(sentences[1:]),
+        more=format_html_join(" ", "{}", ((sentence,) for sentence in sentences[1:])),
         subject=_subject(row, queue_names),
         since_ms=row["since_ms"],
+        figures=table_text(row.get("why"), queue_names, at_ms),
         marks=json.dumps(row["marks"]),
         board=_board(row),
         remedy=None if row["remedy"] is None else _remedy(row, row["remedy"], queue_names),
@@ -186,12 +208,13 @@ def _board(row: FindingRow) -> str:
 
 
 def _remedy(row: FindingRow, remedy: RemedyRow, queue_names: dict[str, str]) -> RemedyView:
-    actor = str(remedy["fields"].get("actor", "")) if remedy["action"].endswith("Actor") else ""
+    does = remedy.get("does")  # none in a last state that an earlier version wrote
     return RemedyView(
         sentence_text(row["code"], remedy["label"], queue_names),
         remedy["action"],
-        actor,
+        str(remedy["fields"].get("actor", "")),
         json.dumps({"action": remedy["action"], **remedy["fields"]}),
+        sentence_text(row["code"], does, queue_names) if does else "",
     )
 
 
@@ -205,6 +228,6 @@ def line_of(board: Place, readings: Readings) -> Context:
     findings = of_board(view["findings"], group["group"] if group else None, board.topic(group))
     return {
         "finding": findings[0] if findings else None,
-        "more_findings": max(0, len(findings) - 1),
+        "more_findings": findings[1:],
         "all_findings": view,
     }

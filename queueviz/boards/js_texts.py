@@ -130,6 +130,8 @@ TEXTS: CountedTexts = {
     "lock.waits": _("waits"),
     "lock.suspended": _("paused {left}"),
     "chart.now": _("now"),
+    "chart.calm": _("5 min, mean of 10 s"),
+    "chart.at": _("{ago} ago: {lag}"),
     "chart.crashed": _("{who} crashed"),
     "chart.silent": _("{who} hung"),
     "chart.reset": _("reset"),

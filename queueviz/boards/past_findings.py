@@ -21,7 +21,7 @@ def line_at(board: Place, past: PastFindings) -> Context:
     findings = of_board(view["findings"], group["group"] if group else None, board.topic(group))
     return {
         "finding": findings[0] if findings else None,
-        "more_findings": max(0, len(findings) - 1),
+        "more_findings": findings[1:],
         "all_findings": view,
         "known_from": past.from_seq,
     }
@@ -40,7 +40,7 @@ def page_at(board: Place, past: PastFindings) -> Context:
 def _view(board: Place, past: PastFindings) -> FindingsView:
     rows, opened_ms = past.recorded
     opened = {row["key"]: _opened(int(row["event"] or 0), opened_ms[row["key"]], past) for row in rows}
-    return view_of(trees(board, rows, opened), rows)
+    return view_of(trees(board, rows, None, opened), rows)
 
 
 def _opened(seq: int, at_ms: int, past: PastFindings) -> str:

@@ -15,9 +15,10 @@ from queueviz.clusters import attached_clusters, reset_undo
 from queueviz.form_fields import fields_of
 from queueviz.models import Cluster, Sandbox
 from queueviz.pages import class_bands, page_snapshot, replay
-from queueviz.pages.first_steps import first_step
+from queueviz.pages.first_steps import FirstStep, first_step
 from queueviz.sandboxes import ownership, visitor_actions
 from queueviz.slugs import root_of
+from sandbox.hosting.incident_notes import incident_of
 from sandbox.kernel.errors import ActionRefused, SandboxError
 
 
@@ -45,11 +46,18 @@ def page(request: HttpRequest, slug: str, tab: str = "board", **where: str) -> H
         return render(request, "queueviz/boards/asleep.html", context)
     context |= class_bands.bands(requester, visit, context)
     if tab == "board" and visit.may("act") and not visit.is_attached:
-        context["first_step"] = first_step(request, snapshot["sandbox"]["template"])
+        context["first_step"] = _hint(request, slug, values)
     if visit.cluster is not None and tab == "journal" and visit.may("reset"):
         context["records"] = ownership.records_of(slug)
         context["undo_points"] = reset_undo.open_points(visit.cluster)
     return render(request, board.template, context)
+
+
+def _hint(request: HttpRequest, slug: str, values: ShellValues) -> FirstStep | None:
+    """Return the hint of the template; a lab and an incident have questions of their own."""
+    if values["begun_lab"] is not None or incident_of(engine.directory_of(slug)) is not None:
+        return None
+    return first_step(request, values["snapshot"]["sandbox"]["template"])
 
 
 @require_GET

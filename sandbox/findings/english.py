@@ -1,11 +1,14 @@
 """A finding in English, for commands, notebooks, the API and logs; pages translate its sentences themselves."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from sandbox.findings.all_rules import BY_CODE
+from sandbox.findings.figures import BESIDE, COLUMNS
 from sandbox.findings.finding import Finding, Said
 from sandbox.kernel.sentences import Plural
+from sandbox.queries.rows.findings import FigureTable
 
+UNKNOWN = "–"
 MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
 
 
@@ -29,6 +32,20 @@ def _shown(name: str, value: object, labels: Mapping[str, str]) -> str:
     if isinstance(value, float):
         return f"{value:,.1f}".removesuffix(".0")
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def figure_lines(table: FigureTable) -> Iterator[str]:
+    """Yield the rows of a table with their names of columns, then the values beside it."""
+    needed = {"needed": table["beside"].get("needed", UNKNOWN)}
+    for row in (*(row["values"] for row in table["rows"]), table["total"]):
+        yield ", ".join(f"{COLUMNS[name].format(**needed)} {_cell(name, value)}" for name, value in row.items())
+    yield ", ".join(f"{BESIDE[name]} {_cell(name, value)}" for name, value in table["beside"].items())
+
+
+def _cell(name: str, value: object) -> str:
+    if isinstance(value, list):
+        return " / ".join(_cell(name, each) for each in value[: 1 if value[1] is None else 2])
+    return UNKNOWN if value is None else "none" if value == "" else _shown(name, value, {})
 
 
 def duration(ms: int) -> str:

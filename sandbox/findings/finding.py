@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from sandbox.findings.figures import Figures
+
 ERROR, WARNING, INFO = "error", "warning", "info"
 WORST_FIRST = (ERROR, WARNING, INFO)
 
@@ -36,12 +38,14 @@ class Said(NamedTuple):
 class Remedy(NamedTuple):
     """The action that mends a finding, with its fields.
 
-    `label`: the name of its button's text among the sentences of the code.
+    `label`: the name of its button's text among the sentences of the code.  `does`: what it will do; None: its dialog
+    has a preview.
     """
 
     label: str
     action: str
     fields: Mapping[str, object]
+    does: Said | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +64,9 @@ class Finding:
     marks: tuple[str, ...] = ()
     touches: frozenset[str] = frozenset()
     remedy: Remedy | None = None
-    reason: str = ""  # why it has no remedy, by its name in `reasons.py`
+    reason: str = ""  # why it has no remedy, by its name in `reasons.py`; empty: it has one
     event: str | None = None  # seq of the journal's newest fact about it
+    figures: Figures | None = None  # of which its sentences are made
 
     @property
     def key(self) -> tuple[str, Subject]:

@@ -74,6 +74,7 @@ class History:
         self.at_ms: int | None = None
         self.began_ms = 0
         self._series: dict[Hashable, Series] = {}
+        self._trends: dict[tuple[Hashable, int], float | None] = {}  # of this view: several rules read one
         self._latest: dict[Hashable, int] = {}  # of each series: a look may come too early for a sample
         self._values: dict[Hashable, tuple[object, int]] = {}
         self._changes: dict[Hashable, deque[int]] = {}
@@ -89,6 +90,7 @@ class History:
 
     def begin(self, at_ms: int) -> bool:
         """Begin a new view.  Return False, and forget everything, if it does not follow the last one."""
+        self._trends.clear()
         follows = self.at_ms is not None and 0 <= at_ms - self.at_ms <= GAP_MS
         if not follows:
             self._series.clear()
@@ -107,6 +109,7 @@ class History:
                 return
             series = self._series[key] = Series()
         series.add(self.at_ms, value)
+        self._trends.clear()
         self._latest[key] = value
 
     def per_s(self, *keys: Hashable, window_ms: int = 30_000) -> float | None:
@@ -120,12 +123,14 @@ class History:
 
     def trend_per_s(self, *keys: Hashable, window_ms: int) -> float | None:
         """Return the sum of the known trends of these keys; None: none is known."""
-        trends = [
-            trend
-            for key in keys
-            if (series := self._series.get(key)) is not None and (trend := series.trend_per_s(window_ms)) is not None
-        ]
+        trends = [trend for key in keys if (trend := self._trend(key, window_ms)) is not None]
         return sum(trends) if trends else None
+
+    def _trend(self, key: Hashable, window_ms: int) -> float | None:
+        if (key, window_ms) not in self._trends:
+            series = self._series.get(key)
+            self._trends[key, window_ms] = None if series is None else series.trend_per_s(window_ms)
+        return self._trends[key, window_ms]
 
     def rise(self, key: Hashable, within_ms: int) -> int:
         """Return by how much the number rose within the last `within_ms`, or since the first view."""

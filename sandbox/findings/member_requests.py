@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import NamedTuple
 
 from sandbox.findings.finding import Said, say
 from sandbox.findings.view import GroupNow
@@ -12,22 +13,38 @@ STRATEGY = "strategies"  # beside the settings of `member_words`
 MOST_REQUESTS = 4  # of one setting
 
 
-def requests_of(group: GroupNow, setting: str) -> Iterator[Said]:
-    """Yield a sentence for each request of one setting, the most frequent first."""
+class Request(NamedTuple):
+    """One value of a setting that some members of a group request.  `topic`: of an expression; empty: of the others."""
+
+    setting: str
+    topic: str
+    request: str
+    keys: list[str]
+
+
+def requests_of(group: GroupNow, setting: str) -> Iterator[Request]:
+    """Yield the requests of one setting, the most frequent first."""
     members, strategies = group.online(), group.strategies or {}
     if setting == EXPRESSIONS:
         for topic in sorted({sub["topic"] for row in members.values() for sub in row["subscriptions"] or ()}):
             requests = _by_request(members, partial(_expression, topic))
             if len(requests) > 1:
-                yield from _sentences("expression", requests, topic=topic)
+                yield from _most_frequent("expression", requests, topic)
     elif setting == TOPICS:
-        yield from _sentences("topics", _by_request(members, lambda _, row: _topics(row)))
+        yield from _most_frequent("topics", _by_request(members, lambda _, row: _topics(row)))
     elif setting == STRATEGY:
-        yield from _sentences("strategy", _by_request(members, lambda key, _: strategies.get(key)))
+        yield from _most_frequent("strategy", _by_request(members, lambda key, _: strategies.get(key)))
     elif setting == MODEL:
-        yield from _sentences("model", _by_request(members, lambda _, row: row["model"]))
+        yield from _most_frequent("model", _by_request(members, lambda _, row: row["model"]))
     elif setting == LISTENER:
-        yield from _sentences("listener", _by_request(members, lambda _, row: row["listener"]))
+        yield from _most_frequent("listener", _by_request(members, lambda _, row: row["listener"]))
+
+
+def sentence_of(request: Request) -> Said:
+    more = len(request.keys) - 1
+    topic = {"topic": request.topic} if request.topic else {}
+    name = f"{request.setting}_more" if more else request.setting
+    return say(name, who=request.keys[0], more=more, request=request.request, **topic)
 
 
 def _expression(topic: str, _: str, row: MemberRow) -> str | None:
@@ -52,7 +69,6 @@ def _by_request(
     return requests
 
 
-def _sentences(setting: str, requests: dict[str, list[str]], **values: object) -> Iterator[Said]:
+def _most_frequent(setting: str, requests: dict[str, list[str]], topic: str = "") -> Iterator[Request]:
     for request, keys in sorted(requests.items(), key=lambda item: -len(item[1]))[:MOST_REQUESTS]:
-        more = len(keys) - 1
-        yield say(f"{setting}_more" if more else setting, who=keys[0], more=more, request=request, **values)
+        yield Request(setting, topic, request, keys)

@@ -3,21 +3,23 @@
 from collections.abc import Mapping, Sequence
 
 from sandbox.findings.english import text_of
+from sandbox.findings.figures import WHO, Figures, Values
 from sandbox.findings.finding import INFO, MEMBER, Finding, Remedy, Said, Subject
 from sandbox.findings.rule import Rule
 from sandbox.findings.tracker import Key, OpenFinding
 from sandbox.findings.view import ClusterView
-from sandbox.queries.rows.findings import FindingMark, FindingRow, Findings, RemedyRow, SentenceRow
+from sandbox.queries.rows.findings import FigureTable, FindingMark, FindingRow, Findings, RemedyRow, SentenceRow
 
 
 def rows_of(shown: Sequence[OpenFinding], view: ClusterView | None, rules: Sequence[Rule]) -> Findings:
     if view is None:
-        return {"at_ms": None, "findings": [], "checks": [], "groups": 0, "topics": 0, "brokers": 0}
+        return {"at_ms": None, "began_ms": None, "findings": [], "checks": [], "groups": 0, "topics": 0, "brokers": 0}
     open_codes = {each.finding.code for each in shown}
     by_code = {rule.code: rule for rule in rules}
     checked = [(rule.code, rule.checks(view)) for rule in rules if rule.code not in open_codes]
     return {
         "at_ms": view.at_ms,
+        "began_ms": view.history.began_ms,
         "findings": finding_rows(shown, view.labels, by_code),
         "checks": [{"code": code, "known": check.known, "all": check.all} for code, check in checked],
         "groups": len(view.groups),
@@ -73,9 +75,10 @@ def _row(finding: Finding, since_ms: int, because_of: Key | None, rule: Rule, la
         "since_ms": since_ms,
         "text": text_of(finding, labels),
         "says": sentences_of(finding, labels),
+        "why": None if finding.figures is None else _table(finding.figures, labels),
         "marks": list(finding.marks),
         "because_of": None if because_of is None else key_of(because_of),
-        "remedy": None if finding.remedy is None else _remedy(finding.remedy),
+        "remedy": None if finding.remedy is None else _remedy(finding.remedy, labels),
         "reason": finding.reason,
         "lab": rule.lab,
         "incident": rule.incident,
@@ -97,12 +100,30 @@ def _sentence(sentence: Said, labels: Mapping[str, str]) -> SentenceRow:
     }
 
 
-def _remedy(remedy: Remedy) -> RemedyRow:
+def _table(table: Figures, labels: Mapping[str, str]) -> FigureTable:
+    return {
+        "rows": [{"values": _values(row.values, labels), "mark": row.mark, "about": row.about} for row in table.rows],
+        "total": _values(table.total, labels),
+        "beside": _values(table.beside, labels),
+        "left_out": table.left_out,
+        "window_ms": table.window_ms,
+    }
+
+
+def _values(values: Values, labels: Mapping[str, str]) -> dict[str, object]:
+    return {
+        name: labels.get(str(value), value) if name in WHO else list(value) if isinstance(value, tuple) else value
+        for name, value in values.items()
+    }
+
+
+def _remedy(remedy: Remedy, labels: Mapping[str, str]) -> RemedyRow:
     values = {**remedy.fields, "who": remedy.fields.get("actor", "")}
     return {
         "label": {"sentence": remedy.label, "values": values},
         "action": remedy.action,
         "fields": dict(remedy.fields),
+        "does": None if remedy.does is None else _sentence(remedy.does, labels),
     }
 
 

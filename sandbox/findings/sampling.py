@@ -1,5 +1,6 @@
 """Numbers that each view adds to the history, and the keys by which rules read them."""
 
+import re
 from collections.abc import Hashable
 from typing import cast
 
@@ -100,6 +101,19 @@ def left_out(group: GroupNow) -> tuple[int, int]:
 def cached_of(queue: QueueAt) -> CachedMessages | None:
     """Return the messages that a member of a real cluster reports to have of a queue; None: none, or not reported."""
     return cast(CachedMessages | None, queue.row.get("cached"))
+
+
+def held_of(queue: QueueAt) -> tuple[int | None, int | None]:
+    """Return the unfinished messages of a queue that its owner has, and the span of their offsets."""
+    cached, cells = cached_of(queue), queue.row["cells"]
+    if cached is not None:
+        return cached["count"], int(cached["max"]) - int(cached["min"])
+    if cells is None:
+        return None, None
+    runs = [(int(count), state) for count, state in re.findall(r"(\d+)([a-z])", cells)]
+    behind = runs[-1][0] if runs and runs[-1][1] == "d" else 0  # finished, and no message of theirs is unfinished
+    spanned = sum(count for count, _ in runs) - behind
+    return sum(count for count, state in runs if state != "d"), max(0, spanned - 1)
 
 
 def reported_limit(group: GroupNow, queue: QueueAt) -> str | None:

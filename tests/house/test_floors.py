@@ -26,6 +26,7 @@ OPEN_TO_WEB = (
     "sandbox.queries.rows",
     "sandbox.queries.state_at",
     "sandbox.findings.all_rules",
+    "sandbox.findings.figures",
     "sandbox.findings.reasons",
     "sandbox.findings.recorded",
     "sandbox.labs.catalogue",

@@ -15,6 +15,7 @@ from django.utils.translation.template import templatize
 
 from sandbox.control.actions import BY_NAME
 from sandbox.findings.all_rules import RULES
+from sandbox.findings.figures import BESIDE, COLUMNS
 from sandbox.journal.events import SAID
 from sandbox.kernel.sentences import forms_of
 from sandbox.queries.rows.followed import SENTENCES as FOLLOWED
@@ -303,6 +304,7 @@ def test_every_text_of_a_finding_has_a_chinese_text(catalogue: Catalogue) -> Non
     for rule in RULES:
         texts += [Text(rule.code, form) for sentence in rule.sentences.values() for form in forms_of(sentence)]
     texts += [Text(name, form) for name, sentence in FOLLOWED.items() for form in forms_of(sentence)]
+    texts += [Text("figures.py", title) for title in (*COLUMNS.values(), *BESIDE.values())]
     assert len(texts) > 180, "the sentences of the rules are no longer read"
     catalogue.check(texts)
 

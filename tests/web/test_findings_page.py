@@ -1,5 +1,6 @@
 """Findings of a channel on the line of the Board, on their page, in the API and in the metrics."""
 
+import re
 from typing import Any
 
 import pytest
@@ -86,10 +87,11 @@ def test_the_line_says_the_cause_with_its_remedy_and_its_consequence(
     visitor: Client, port: FakePort, mine: str
 ) -> None:
     put(port, mine, hung(), slow(because_of=hung()["key"]))
-    line = part(visitor, mine, "finding")
+    line = re.sub(r"</?span[^>]*>", "", part(visitor, mine, "finding"))
     assert "A has sent no heartbeat for 40 s; brokers remove it in 80 s." in line
     assert "Until then its 3 queues wait." in line
     assert "Because of it: Over 30 s, 19.0 messages arrived per second, and members finished 12.0." in line
+    line = part(visitor, mine, "finding")
     assert 'data-actor="A"' in line
     assert 'data-act="CrashActor"' in line
     assert "&quot;member/A#1&quot;" in line, "the marks that the pointer lights"
@@ -120,17 +122,20 @@ def test_without_a_finding_the_line_counts_the_checks_and_is_never_green_where_o
     line = part(visitor, mine, "finding")
     assert "No problem is known. Checks that hold: 1; unknown: 1." in line
     assert "Healthy:" not in line
+    assert "“No message holds a committed offset”: 3 / 8." in line
+    put(port, mine, began_ms=NOW_MS - 4_000, checks=[CHECK, {"code": "offset_pinned", "known": 3, "all": 8}])
+    assert "They need up to 30 s of samples." in part(visitor, mine, "finding")
     port.boards[f"findings/{mine}"] = Refusal("failed")
     assert "Not checked yet." in part(visitor, mine, "finding")
 
 
 def test_a_page_fetches_again_only_while_figures_move(visitor: Client, port: FakePort, mine: str) -> None:
     put(port, mine)
-    assert "every" not in part(visitor, mine, "finding"), "all checks hold: a fact of the journal says otherwise"
+    assert "data-moves" not in part(visitor, mine, "finding"), "all checks hold: a fact of the journal says otherwise"
     put(port, mine, hung())
-    assert "every 10s" in part(visitor, mine, "finding")
+    assert "data-moves" in part(visitor, mine, "finding")
     port.boards[f"findings/{mine}"] = Refusal("failed")
-    assert "every 3s" in part(visitor, mine, "finding")
+    assert "data-moves" in part(visitor, mine, "finding")
 
 
 def test_the_page_lists_causes_consequences_and_checks_with_their_links(
@@ -185,3 +190,100 @@ def test_every_sentence_of_every_rule_has_its_texts() -> None:
     assert set(TITLES) == set(HEALTHY) == set(BY_CODE)
     for rule in BY_CODE.values():
         assert {f"{rule.code}.{name}" for name in rule.sentences} <= set(SENTENCES)
+
+
+WHY = {
+    "rows": [
+        {
+            "values": {
+                "queue": "broker-a:0",
+                "who": "A",
+                "in_per_s": 15.0,
+                "out_per_s": 8.0,
+                "busy_percent": 100,
+                "then_per_s": 16.0,
+            },
+            "mark": "queue/orders/broker-a:0",
+            "about": True,
+        },
+        {
+            "values": {
+                "queue": "broker-a:1",
+                "who": "",
+                "in_per_s": 4.0,
+                "out_per_s": None,
+                "busy_percent": None,
+                "then_per_s": None,
+            },
+            "mark": "queue/orders/broker-a:1",
+            "about": False,
+        },
+    ],
+    "total": {"in_per_s": 19.0, "out_per_s": 12.0},
+    "beside": {"at_work": [1, 3], "each_ms": 125, "needed": 2},
+    "left_out": 3,
+    "window_ms": 30_000,
+}
+
+
+def test_the_line_and_the_page_have_the_figures_of_the_sentences(visitor: Client, port: FakePort, mine: str) -> None:
+    put(port, mine, slow(why=WHY), hung(why=None))
+    for name in ("finding", "findings"):
+        text = part(visitor, mine, name)
+        assert 'data-window="last 30 s"' in text, name
+        assert '<th scope="col" class="end">With 2</th>' in text
+        assert '<td class="num end">15.0</td><td class="num end">8.0</td><td class="num end">100 %</td>' in text
+        assert "<td>none</td>" in text, "no member reads it"
+        assert '<td class="num end">–</td>' in text, "not known"
+        assert '<th scope="row">Sum</th><td></td><td class="num end">19.0</td><td class="num end">12.0</td>' in text
+        assert "3 more rows" in text
+        assert '<dt>Always at work</dt><dd class="num">1 / 3</dd>' in text
+        assert "[&quot;queue/orders/broker-a:0&quot;]" in text, "the pointer on a row lights its queue"
+
+
+def test_a_finding_without_figures_has_no_why(visitor: Client, port: FakePort, mine: str) -> None:
+    put(port, mine, hung(why=None))
+    assert "finding-why" not in part(visitor, mine, "finding")
+    assert "<details" not in part(visitor, mine, "findings")
+
+
+def test_times_that_go_on_have_the_time_from_which_they_count(visitor: Client, port: FakePort, mine: str) -> None:
+    put(port, mine, hung(subject="<b>"))
+    line = part(visitor, mine, "finding")
+    assert f'A has sent no heartbeat for <span data-since="{NOW_MS - 40_000}">40 s</span>;' in line
+    assert f'in <span data-until="{NOW_MS + 80_000}">80 s</span>.' in line
+    assert "<b><b>" not in line
+
+
+def test_more_findings_are_a_list_below_the_line_with_their_marks(visitor: Client, port: FakePort, mine: str) -> None:
+    put(port, mine, slow(), hung())
+    line = part(visitor, mine, "finding")
+    assert 'aria-expanded="false" aria-controls="finding-list"' in line
+    assert f'data-key="{hung()["key"]}" data-marks="[&quot;member/A#1&quot;]"' in line
+
+
+def test_a_remedy_says_what_it_will_do_before_it_runs(visitor: Client, port: FakePort, mine: str) -> None:
+    remedy = {
+        "label": {"sentence": "start", "values": {"broker": "broker-a"}},
+        "action": "StartBroker",
+        "fields": {"broker": "broker-a"},
+        "does": {"sentence": "runs", "values": {"broker": "broker-a", "queues": 4}},
+    }
+    down = {"sentence": "down", "values": {"broker": "broker-a", "state": "stopped"}}
+    put(port, mine, hung(code="broker_down", key="broker_down/x", says=[down], remedy=remedy))
+    for name in ("finding", "findings"):
+        text = part(visitor, mine, name)
+        assert "broker-a runs again as master: its 4 queues accept messages, and are read from it." in text
+        assert text.index('popover role="dialog"') < text.index("hx-post"), "only the dialog has the action"
+        assert text.count("hx-post") == 1
+    put(port, mine, hung())
+    assert "popover" not in part(visitor, mine, "finding"), "the dialog of a crash has a preview"
+
+
+def test_locked_queues_have_their_short_names(visitor: Client, port: FakePort, mine: str) -> None:
+    rows = [f"{queue['broker']}:{queue['queue_id']}" for topic in SNAPSHOT["topics"] for queue in topic["queues"]]
+    values = {"count": 2, "queues": ", ".join(rows[:2]), "who": "A", "left_ms": 33_000}
+    says = [{"sentence": "crashed", "values": values}]
+    put(port, mine, hung(code="lock_held_by_gone_member", says=says, remedy=None))
+    shown = ", ".join(short_names(rows)[row] for row in rows[:2])
+    assert f"<b>{shown} are locked by A" in part(visitor, mine, "finding")

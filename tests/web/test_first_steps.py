@@ -9,6 +9,8 @@ from django.test import Client
 from queueviz.pages.first_steps import FIRST_STEPS
 from sandbox.cluster.templates import TEMPLATES
 from tests.web.engine_calls import start
+from tests.web.fake_port import FakePort
+from tests.web.test_incident_pages import write as write_incident
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -41,3 +43,17 @@ def test_the_landing_leads_into_the_first_lab_or_to_a_board_to_look_at(real_engi
     assert 'action="/labs/lag-and-throughput/"' in page
     assert 'formaction="/incidents/one-queue-stuck/"' in page, "a symptom opens its incident"
     assert "Just look" in page
+
+
+def test_an_incident_has_a_question_of_its_own(visitor: Client, port: FakePort, mine: str) -> None:
+    assert 'class="banner tip"' in board(visitor, mine)
+    write_incident(mine)
+    assert 'class="banner tip"' not in board(visitor, mine)
+
+
+def test_a_lab_has_a_question_of_its_own(real_engine: Any) -> None:
+    owner = Client()
+    answer = owner.post("/labs/lag-and-throughput/")
+    slug = str(answer["Location"]).split("/")[2]
+    assert "Back to the lab" in board(owner, slug)
+    assert 'class="banner tip"' not in board(owner, slug)

@@ -13,12 +13,14 @@ from sandbox.attached.cluster import AttachedCluster
 from sandbox.attached.settings import PREFIX, AttachedSettings, checked
 from sandbox.attached.tcp_wire import tcp_wire
 from sandbox.control.limits import AttachedLimits
+from sandbox.findings.english import figure_lines
 from sandbox.kernel.clock import ScaledClock, wall_ms
 from sandbox.kernel.errors import ActionRefused
 from sandbox.queries.rows.findings import FindingRow, Findings
 
 SECONDS = 60.0  # most findings have to hold for 20 s, and a rate needs 10 s
 NAME = "command"
+SHORT_ROWS = 4  # of a table that is printed, too; `--json` has all
 ERROR = "error"
 
 
@@ -77,6 +79,9 @@ class Command(BaseCommand):
     def _print(self, trouble: str | None, findings: Findings) -> None:
         for row in findings["findings"]:
             self.stdout.write(_line(row))
+            if row["why"] is not None and len(row["why"]["rows"]) <= SHORT_ROWS:
+                for line in filter(None, figure_lines(row["why"])):
+                    self.stdout.write(f"        {line}")
         if trouble is not None:  # nothing was checked, so no check holds
             self.stdout.write(trouble)
             return

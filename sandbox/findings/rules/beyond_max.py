@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import ends, of_one_queue
 from sandbox.findings.finding import ERROR, QUEUE, Checked, Finding, Subject, say
+from sandbox.findings.reasons import RESET
 from sandbox.findings.rule import Rule
 from sandbox.findings.touches import of_queue
 from sandbox.findings.view import ClusterView
@@ -28,8 +30,10 @@ def find(view: ClusterView) -> Iterator[Finding]:
                     say("skipped", beyond=beyond),
                 ),
                 marks=(marks.queue(queue.topic, queue.name),),
+                reason=RESET,
                 touches=of_queue(group.name, queue),
                 event=row["cause"],
+                figures=of_one_queue(queue, {**ends(queue), "beyond": beyond}),
             )
 
 

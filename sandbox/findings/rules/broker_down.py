@@ -7,6 +7,8 @@ no message of its queue, also where a slave has it (spec client-behaviour 5.4).
 from collections.abc import Iterator, Sequence
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import of_readers
+from sandbox.findings.figures import BESIDE
 from sandbox.findings.finding import BROKER, ERROR, Checked, Finding, Remedy, Said, Subject, say
 from sandbox.findings.name_lists import listed
 from sandbox.findings.reasons import ATTACHED
@@ -38,14 +40,13 @@ def _finding(view: ClusterView, node: str, row: BrokerRow) -> Finding:
         if queue.broker == row["broker"] and (mark := queue.row["down"]) is not None
     ]
     shared = {(queue.topic, queue.name) for _, queue, _ in queues}
+    consequences = tuple(_consequences(view, row, queues))
+    counts = {name: value for said in consequences for name, value in said.values.items() if name in BESIDE}
     return Finding(
         CODE,
         ERROR,
         Subject(BROKER, node),
-        (
-            *_consequences(view, row, queues),
-            *([say("stores", queues=len(shared), names=_names(queues))] if shared else []),
-        ),
+        (*consequences, *([say("stores", queues=len(shared), names=_names(queues))] if shared else [])),
         marks=tuple(marks.queue(topic, name) for topic, name in sorted(shared)),
         touches=frozenset(
             {
@@ -60,8 +61,12 @@ def _finding(view: ClusterView, node: str, row: BrokerRow) -> Finding:
             "resume" if row["state"] == "hung" else "start",
             "ResumeBroker" if row["state"] == "hung" else "StartBroker",
             {"broker": row["broker"]},
+            say("runs", broker=row["broker"], queues=len(shared)),
         ),
         reason=ATTACHED if view.attached else "",
+        figures=of_readers(
+            ((group, queue) for group, queue, _ in queues), total={"queues": len(shared)}, beside=counts
+        ),
     )
 
 
@@ -150,6 +155,11 @@ RULE = Rule(
             "groups",
             "{groups} ordered group cannot renew its locks ({readers}). Only a master grants them.",
             "{groups} ordered groups cannot renew their locks ({readers}). Only a master grants them.",
+        ),
+        "runs": Plural(
+            "queues",
+            "{broker} runs again as master: its {queues} queue accepts messages, and is read from it.",
+            "{broker} runs again as master: its {queues} queues accept messages, and are read from it.",
         ),
         "start": "Start {broker}…",
         "resume": "Resume {broker}…",

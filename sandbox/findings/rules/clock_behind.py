@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from sandbox.findings.finding import CLUSTER, INFO, Checked, Finding, Subject, say
+from sandbox.findings.reasons import MACHINE
 from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView
 
@@ -14,7 +15,11 @@ def find(view: ClusterView) -> Iterator[Finding]:
     reached = view.reached_rate
     if reached is not None and view.rate > 0 and reached < SHARE * view.rate:
         yield Finding(
-            CODE, INFO, Subject(CLUSTER, "clock"), (say("behind", reached=float(reached), rate=float(view.rate)),)
+            CODE,
+            INFO,
+            Subject(CLUSTER, "clock"),
+            (say("behind", reached=float(reached), rate=float(view.rate)),),
+            reason=MACHINE,
         )
 
 

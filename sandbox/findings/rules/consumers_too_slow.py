@@ -1,22 +1,22 @@
 """A group whose lag grows because its members finish less than arrives, although they are always at work."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from math import ceil
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import of_queues
+from sandbox.findings.figures import Figures, Values
 from sandbox.findings.finding import GROUP, WARNING, Checked, Finding, Remedy, Said, Subject, say
-from sandbox.findings.reasons import ATTACHED, OUTSIDE, THREADS
+from sandbox.findings.reasons import ATTACHED, OUTSIDE, PROGRAM, THREADS
 from sandbox.findings.rule import Rule
 from sandbox.findings.rules.offset_pinned import lasting_pin
-from sandbox.findings.sampling import busy_key, committed_key, lag_key, members_key, owner_key, stored_key
+from sandbox.findings.sampling import busy_key, committed_key, lag_key, stored_key
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
+from sandbox.findings.workload import WINDOW_MS, Work, busy_members, flow_of, flow_of_members, work_of
 from sandbox.kernel.sentences import Plural
-from sandbox.message.topic_names import retry_topic
 from sandbox.queries.rows.board import MemberRow
 
 HOLD_MS = 20_000
-WINDOW_MS = 30_000
 LAG_WINDOW_MS = 60_000
 LATELY_MS = 16_000  # less than the hold time: the lag falls again after a burst
 LEAST_LAG = 20  # messages: less is the work of a moment
@@ -25,7 +25,6 @@ GROWS_PER_S, GROWS_SHARE = 0.2, 0.03  # messages, and their share of what arrive
 DRAINED_MS = 60_000  # in which the lag is gone: less is the end of it
 NOW_MS = 10_000  # two commits
 SAME_PACE = 1.1  # between the pace of now and that of the window: beyond it the pace has just changed
-BUSY = 0.9  # of its threads, in the mean: a member that is always at work
 
 
 def find(view: ClusterView) -> Iterator[Finding]:
@@ -55,7 +54,11 @@ def _drains(view: ClusterView, finding: Finding) -> Finding | None:
     lasting = _finding(view, group, flow, busy)
     if left_ms is None or not falls_per_s / SAME_PACE <= before_per_s <= falls_per_s * SAME_PACE:
         return lasting
-    return replace(lasting, says=(*lasting.says, say("drains", left_ms=left_ms)))
+    figures = lasting.figures
+    if figures is not None:
+        more = {"lag": group.lag, "falls_per_s": round(falls_per_s, 1), "gone_ms": left_ms}
+        figures = figures._replace(beside={**figures.beside, **more})
+    return replace(lasting, says=(*lasting.says, say("drains", left_ms=left_ms)), figures=figures)
 
 
 def _is_held(view: ClusterView, group: GroupNow) -> bool:
@@ -79,32 +82,11 @@ def _grows(view: ClusterView, group: GroupNow, stored: float, done: float) -> bo
     )
 
 
-def flow_of(view: ClusterView, group: GroupNow) -> tuple[float, float] | None:
-    """Return the messages per second stored in the group's topics, and committed; None: one is not known."""
-    queues = [queue for queue in group.queues() if queue.row["down"] is None]
-    stored = view.history.trend_per_s(*(stored_key(queue.topic, queue.name) for queue in queues), window_ms=WINDOW_MS)
-    done = view.history.trend_per_s(*(committed_key(group.name, queue) for queue in queues), window_ms=WINDOW_MS)
-    return None if stored is None or done is None else (stored, done)
-
-
-def busy_members(view: ClusterView, group: GroupNow) -> dict[str, MemberRow] | None:
-    """Return the members that are always at work; None: no member reports its threads."""
-    reporting = {key: row for key, row in group.online().items() if row["busy"] is not None and row["threads"]}
-    if not reporting:
-        return None
-    return {
-        key: row
-        for key, row in reporting.items()
-        if row["state"] == "running"
-        and (mean := view.history.mean(busy_key(group.name, key), WINDOW_MS)) is not None
-        and mean >= BUSY * (row["threads"] or 1)
-    }
-
-
 def _finding(
     view: ClusterView, group: GroupNow, flow: tuple[float, float], busy: dict[str, MemberRow] | None
 ) -> Finding:
     stored, done = flow
+    work = work_of(view, group, busy) if busy else None
     alone = _too_much_alone(view, group, busy) if busy else None
     helps = bool(busy) and alone is None and _is_room(group)
     return Finding(
@@ -116,14 +98,58 @@ def _finding(
             *(
                 [say("threads_unknown")]
                 if busy is None
-                else [*_busy(view, group, busy), *_help(view, group, busy, flow, alone)]
+                else []
+                if work is None
+                else [*_busy(work), *_help(group, work, alone)]
             ),
         ),
         marks=(marks.IN_OUT, marks.LAG, *(marks.threads(key) for key in busy or ())),
         touches=frozenset({f"group {group.name}", *(f"member {key}" for key in busy or ())}),
-        remedy=Remedy("add", "StartConsumer", {"group": group.name}) if helps else None,
+        remedy=Remedy("add", "StartConsumer", {"group": group.name}, _joins(group)) if helps else None,
         reason=_reason(view, group, busy, helps=helps),
+        figures=_figures(view, group, flow, work),
     )
+
+
+def _figures(view: ClusterView, group: GroupNow, flow: tuple[float, float], work: Work | None) -> Figures | None:
+    """Return what arrives at each queue, what its member finishes, and what it would with the needed threads."""
+    history, members, busy = view.history, group.online(), {} if work is None else work.members
+    more = work.needed / work.threads if work is not None and work.needed and not group.orderly else None
+
+    def values(queue: QueueAt) -> Values:
+        owner = queue.row["owner"] or ""
+        stored = history.trend_per_s(stored_key(queue.topic, queue.name), window_ms=WINDOW_MS)
+        done = history.trend_per_s(committed_key(group.name, queue), window_ms=WINDOW_MS)
+        at_work = history.mean(busy_key(group.name, owner), WINDOW_MS)
+        threads = members[owner]["threads"] if owner in members else None
+        then = done * (more if owner in busy else 1) if done is not None and more is not None else None
+        return {
+            "in_per_s": _rounded(stored),
+            "out_per_s": _rounded(done),
+            "busy_percent": round(100 * at_work / threads) if at_work is not None and threads else None,
+            **({} if more is None else {"then_per_s": _rounded(then)}),
+        }
+
+    beside: dict[str, object] = {}
+    if work is not None:
+        beside = {"at_work": (len(busy), work.every), "threads": work.threads}
+        beside |= {name: value for name, value in (("each_ms", work.each_ms), ("needed", work.needed)) if value}
+    return of_queues(
+        group.queues(),
+        values,
+        about=[queue for queue in group.queues() if queue.row["owner"] in busy],
+        total={"in_per_s": round(flow[0], 1), "out_per_s": round(flow[1], 1)},
+        beside=beside,
+        window_ms=WINDOW_MS,
+    )
+
+
+def _rounded(per_s: float | None) -> float | None:
+    return None if per_s is None else round(per_s, 1)
+
+
+def _joins(group: GroupNow) -> Said:
+    return say("joins", group=group.name, members=len(group.online()) + 1, queues=len(group.queues()))
 
 
 def _is_room(group: GroupNow) -> bool:
@@ -137,60 +163,37 @@ def _reason(view: ClusterView, group: GroupNow, busy: dict[str, MemberRow] | Non
         return ATTACHED
     if any(row["actor"] is None for row in group.online().values()):
         return OUTSIDE
-    return "" if not busy or helps or group.orderly else THREADS
+    return "" if helps else PROGRAM if group.orderly else THREADS
 
 
-def _busy(view: ClusterView, group: GroupNow, busy: dict[str, MemberRow]) -> Iterator[Said]:
-    threads, every = sum(row["threads"] or 1 for row in busy.values()), len(group.online())
+def _busy(work: Work) -> Iterator[Said]:
+    busy, threads = work.members, work.threads
     if len(busy) == 1:
         yield say("one_busy", who=next(iter(busy)), threads=threads)
-    elif len(busy) == every:
+    elif len(busy) == work.every:
         yield say("all_busy", members=len(busy), threads=threads)
     else:
-        yield say("some_busy", members=len(busy), every=every, threads=threads)
-    done = _finished_per_s(view, group, busy)
-    if done and not group.orderly and _is_steady(view, group):  # ordered, a thread may wait for its queue
-        yield say("each", each_ms=round(1000 * threads / done))
+        yield say("some_busy", members=len(busy), every=work.every, threads=threads)
+    if work.each_ms is not None:
+        yield say("each", each_ms=work.each_ms)
 
 
-def _is_steady(view: ClusterView, group: GroupNow) -> bool:
-    """Return True if members and owners are those of the whole window: else its rates say nothing of a thread."""
-    history = view.history
-    keys = (members_key(group.name), *(owner_key(group.name, queue) for queue in group.queues()))
-    return all(
-        since_ms is not None and (since_ms <= history.began_ms or view.at_ms - since_ms >= WINDOW_MS)
-        for since_ms in map(history.unchanged_since_ms, keys)
-    )
-
-
-def _finished_per_s(view: ClusterView, group: GroupNow, members: Collection[str]) -> float | None:
-    keys = [committed_key(group.name, queue) for queue in group.queues() if queue.row["owner"] in members]
-    return view.history.trend_per_s(*keys, window_ms=WINDOW_MS)
-
-
-def _help(
-    view: ClusterView, group: GroupNow, busy: dict[str, MemberRow], flow: tuple[float, float], alone: QueueAt | None
-) -> Iterator[Said]:
+def _help(group: GroupNow, work: Work, alone: QueueAt | None) -> Iterator[Said]:
     """Yield the sentence about the number of threads or members that would be enough."""
-    queues = sum(1 for queue in group.queues() if queue.topic != retry_topic(group.name))
-    stored, done = flow
-    members, threads = len(group.online()), sum(row["threads"] or 1 for row in busy.values())
-    if group.orderly:
-        threads = min(threads, queues)  # one queue is one thread's work
-    needed = ceil(threads * stored / done) if done > 0 and _is_steady(view, group) else None
+    queues, needed = len(group.queues()), work.needed
     if alone is not None:
         yield say("alone", queue=alone.name, who=alone.row["owner"])
-    elif group.orderly and threads >= queues:
+    elif group.orderly and work.threads >= queues:
         yield say("orderly_limit", queues=queues)
-    elif members >= queues:
+    elif work.every >= queues:
         yield say("more_threads", needed=needed, queues=queues) if needed else say("more_threads_only", queues=queues)
     else:
-        yield say("more_members", queues=queues, members=members)
+        yield say("more_members", queues=queues, members=work.every)
 
 
 def _too_much_alone(view: ClusterView, group: GroupNow, busy: dict[str, MemberRow]) -> QueueAt | None:
     """Return a queue that alone gets more than its member finishes, if only one member is busy."""
-    done = _finished_per_s(view, group, busy) if len(busy) == 1 else None
+    _, done = flow_of_members(view, group, busy) if len(busy) == 1 else (None, None)
     if done is None:
         return None
     for queue in group.queues():
@@ -242,7 +245,8 @@ RULE = Rule(
         ),
         "more_members": "More threads help, and more members up to {queues}, the number of queues.",
         "drains": "At this pace the lag is gone in {left_ms}.",
-        "add": "Add a member",
+        "add": "Add a member…",
+        "joins": "A member like the newest one joins. The rebalance divides {queues} queues among {members} members.",
         "orderly_limit": Plural(
             "queues",
             "One thread processes an ordered queue: only a faster listener or more than {queues} queue helps.",

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
+from sandbox.findings.figure_tables import of_attempts
 from sandbox.findings.finding import ERROR, GROUP, Checked, Finding, Subject, say
+from sandbox.findings.reasons import PROGRAM
 from sandbox.findings.rule import Rule
 from sandbox.findings.sampling import dead_key
 from sandbox.findings.touches import of_group
@@ -22,7 +24,9 @@ def find(view: ClusterView) -> Iterator[Finding]:
                 ERROR,
                 Subject(GROUP, group.name, group.name),
                 (say("new", new=new), say("all", all=group.dead_letters)),
+                reason=PROGRAM,
                 touches=of_group(group.name),
+                figures=of_attempts(view, group.retried or (), beside={"new": new, "dead_letters": group.dead_letters}),
             )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from sandbox.findings.finding import INFO, TOPIC, Checked, Finding, Subject, say
+from sandbox.findings.reasons import ENDS
 from sandbox.findings.rule import Rule
 from sandbox.findings.touches import of_topic
 from sandbox.findings.view import ClusterView
@@ -23,6 +24,7 @@ def find(view: ClusterView) -> Iterator[Finding]:
                 say("delayed", count=count, topic=topic),
                 say("next", next_ms=max(0, view.waiting.delayed_until_ms[topic] - view.at_ms)),
             ),
+            reason=ENDS,
             touches=of_topic(topic),
         )
 

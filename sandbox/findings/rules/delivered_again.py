@@ -7,6 +7,7 @@ finished without a commit comes again (spec client-behaviour 4).  Retries are `r
 from collections.abc import Iterator
 
 from sandbox.findings.finding import GROUP, WARNING, Checked, Finding, Subject, say
+from sandbox.findings.reasons import ENDS
 from sandbox.findings.rule import Rule
 from sandbox.findings.sampling import again_key
 from sandbox.findings.touches import of_group
@@ -30,6 +31,7 @@ def find(view: ClusterView) -> Iterator[Finding]:
                 WARNING,
                 Subject(GROUP, group.name, group.name),
                 (say("again", again=total), cause),
+                reason=ENDS,
                 touches=of_group(group.name),
             )
 

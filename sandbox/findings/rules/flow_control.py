@@ -6,9 +6,12 @@ The span of a queue counts only while a message behind the unfinished one is at 
 from collections.abc import Iterator
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import of_queues
+from sandbox.findings.figures import Figures, Values
 from sandbox.findings.finding import INFO, MEMBER, Checked, Finding, Subject, say
+from sandbox.findings.reasons import BELOW_LIMIT
 from sandbox.findings.rule import Rule
-from sandbox.findings.sampling import pause_key
+from sandbox.findings.sampling import held_of, pause_key
 from sandbox.findings.touches import of_member, of_queue
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
 from sandbox.kernel.sentences import Plural
@@ -46,7 +49,28 @@ def _finding(group: GroupNow, owner: str, queues: list[QueueAt], limit: str) -> 
             say(limit, allowed=_allowed(group, owner, limit)),
         ),
         marks=(marks.member(owner), *(marks.queue(queue.topic, queue.name) for queue in queues)),
+        reason=BELOW_LIMIT,
         touches=of_member(group.name, owner).union(*(of_queue(group.name, queue) for queue in queues)),
+        figures=_figures(group, owner, queues),
+    )
+
+
+def _figures(group: GroupNow, owner: str, paused: list[QueueAt]) -> Figures | None:
+    member = group.members.get(owner)
+    if member is None or member["limits"] is None:
+        return None
+    limits = member["limits"]
+
+    def values(queue: QueueAt) -> Values:
+        count, span = held_of(queue)
+        return {"buffered": (count, limits["count"]), "offset_span": (span, limits["span"])}
+
+    own = [queue for queue in group.queues() if queue.row["owner"] == owner]
+    return of_queues(
+        own,
+        values,
+        about=paused,
+        beside={"fullest_bytes": (member["fullest_bytes"], limits["bytes"]), "queues": len(paused)},
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from sandbox.findings.finding import CLUSTER, WARNING, Checked, Finding, Subject, say
+from sandbox.findings.reasons import PRODUCER
 from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView
 from sandbox.kernel.sentences import Plural
@@ -20,6 +21,7 @@ def find(view: ClusterView) -> Iterator[Finding]:
         WARNING,
         Subject(CLUSTER, "transactions"),
         (say("open", count=waiting.half, oldest_ms=view.at_ms - waiting.oldest_half_ms), say("checks")),
+        reason=PRODUCER,
         since_ms=waiting.oldest_half_ms,
     )
 

@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 
 from sandbox.findings import marks
+from sandbox.findings.figures import FigureRow, Figures, figures
 from sandbox.findings.finding import QUEUE, WARNING, Checked, Finding, Subject, say
+from sandbox.findings.reasons import PROGRAM
 from sandbox.findings.rule import Rule
 from sandbox.findings.sampling import stored_key, write_queues_key
 from sandbox.findings.touches import of_topic_queue
@@ -44,8 +46,22 @@ def find(view: ClusterView) -> Iterator[Finding]:
                     say("help", queues=len(rates)),
                 ),
                 marks=(marks.queue(topic["topic"], queue),),
+                reason=PROGRAM,
                 touches=of_topic_queue(view, topic["topic"], queue),
+                figures=_figures(topic["topic"], rates, queue, total),
             )
+
+
+def _figures(topic: str, rates: dict[str, float], hot: str, total: float) -> Figures | None:
+    rows = [
+        FigureRow(
+            {"queue": queue, "per_s": round(per_s, 1), "share_percent": round(100 * per_s / total)},
+            marks.queue(topic, queue),
+            queue == hot,
+        )
+        for queue, per_s in sorted(rates.items(), key=lambda item: -item[1])
+    ]
+    return figures(rows, total={"per_s": round(total, 1), "share_percent": 100}, window_ms=WINDOW_MS)
 
 
 def rates_of(view: ClusterView, topic: TopicRow) -> dict[str, float]:

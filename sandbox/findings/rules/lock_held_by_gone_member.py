@@ -8,8 +8,10 @@ message releases the lock 20 s later (`RebalancePushImpl.unlockDelay`).
 from collections.abc import Iterator
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import of_queues
 from sandbox.findings.finding import ERROR, MEMBER, Checked, Finding, Subject, say
 from sandbox.findings.name_lists import listed
+from sandbox.findings.reasons import ENDS
 from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
 from sandbox.kernel.sentences import Plural
@@ -63,10 +65,19 @@ def _finding(view: ClusterView, group: GroupNow, holder: str, queues: list[Queue
             *([say("wait", members=len(waiting))] if len(waiting) > 1 else []),
         ),
         marks=(marks.member(holder), *(marks.queue(queue.topic, queue.name) for queue in queues)),
+        reason=ENDS,
         touches=frozenset(
             {f"member {holder}", f"group {group.name}", *(f"queue {queue.topic}/{queue.name}" for queue in queues)}
         ),
         event=queues[0].row["cause"],
+        figures=of_queues(
+            queues,
+            lambda queue: {
+                "holder": holder,
+                "left_ms": queue.row["lock"]["expires_at_ms"] - view.at_ms if queue.row["lock"] is not None else None,
+                "waits": "" if queue.row["assigned"] in (None, holder) else queue.row["assigned"],
+            },
+        ),
     )
 
 

@@ -7,7 +7,9 @@ then one queue has no lock, and its broker has not restarted.
 from collections.abc import Iterator
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import of_queues
 from sandbox.findings.finding import BROKER, WARNING, Checked, Finding, Subject, say
+from sandbox.findings.reasons import ENDS
 from sandbox.findings.rule import Rule
 from sandbox.findings.touches import of_queue
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
@@ -32,7 +34,13 @@ def find(view: ClusterView) -> Iterator[Finding]:
             Subject(BROKER, broker, name),
             (say("lost", queues=len(queues), group=name, broker=broker), say("again")),
             marks=tuple(marks.queue(queue.topic, queue.name) for queue in queues),
+            reason=ENDS,
             touches=frozenset[str]().union(*(of_queue(name, queue) for queue in queues)),
+            figures=of_queues(
+                [queue for queue in view.groups[name].queues() if queue.broker == broker],
+                lambda queue: {"holder": "" if queue.row["lock"] is None else queue.row["lock"]["holder"]},
+                about=queues,
+            ),
         )
 
 

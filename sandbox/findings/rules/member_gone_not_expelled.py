@@ -7,7 +7,9 @@ A closed connection removes a member at once (`ClientHousekeepingService`), a si
 from collections.abc import Iterator
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import of_heartbeats
 from sandbox.findings.finding import ERROR, INFO, MEMBER, Checked, Finding, Subject, say
+from sandbox.findings.reasons import ENDS
 from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView, GroupNow
 from sandbox.kernel.sentences import Plural
@@ -37,9 +39,11 @@ def _finding(view: ClusterView, group: GroupNow, key: str, heartbeat_ms: int) ->
         Subject(MEMBER, key, group.name),
         tuple(says),
         marks=(marks.member(key), *(marks.queue(queue.topic, queue.name) for queue in queues)),
+        reason=ENDS,
         touches=frozenset(
             {f"member {key}", f"group {group.name}", *(f"queue {queue.topic}/{queue.name}" for queue in queues)}
         ),
+        figures=of_heartbeats(view, group, key, {"removed_ms": left_ms, "queues": len(queues)}),
     )
 
 

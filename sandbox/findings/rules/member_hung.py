@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import of_heartbeats
 from sandbox.findings.finding import ERROR, MEMBER, WARNING, Checked, Finding, Remedy, Said, Subject, say
 from sandbox.findings.reasons import OUTSIDE
 from sandbox.findings.rule import Rule
@@ -57,22 +58,37 @@ def _finding(view: ClusterView, group: GroupNow, key: str, row: MemberRow, expir
         touches=frozenset(
             {f"member {key}", f"group {group.name}", *(f"queue {queue.topic}/{queue.name}" for queue in queues)}
         ),
-        remedy=None if actor is None else Remedy("crash", "CrashActor", {"actor": actor}),
+        remedy=None if actor is None else Remedy("crash", "CrashActor", {"actor": actor}, None),
         reason=OUTSIDE if actor is None else "",
+        figures=of_heartbeats(view, group, key, _times(view, expires_ms, len(queues)), _hangs(view, row, expires_ms)),
     )
 
 
+def _times(view: ClusterView, expires_ms: int | None, queues: int) -> dict[str, object]:
+    if expires_ms is None:
+        return {"queues": queues}
+    silent_ms, removed_ms = max(0, view.at_ms - (expires_ms - EXPIRE_MS)), max(0, expires_ms - view.at_ms)
+    return {"silent_ms": silent_ms, "removed_ms": removed_ms, "queues": queues}
+
+
+def _hangs(view: ClusterView, row: MemberRow, expires_ms: int | None) -> dict[str, object]:
+    """Return the time of a process that hangs on after its brokers removed it, or lost their tables."""
+    since_ms = cast(int | None, row.get("state_since_ms"))
+    if expires_ms is not None:
+        return {}
+    return {"hung_ms": 0 if since_ms is None else view.at_ms - since_ms, "held": row["buffered"]}
+
+
 def _listed(view: ClusterView, key: str, expires_ms: int, queues: int) -> Iterator[Said]:
-    silent_ms = max(0, view.at_ms - (expires_ms - EXPIRE_MS))
-    yield say("silent", who=key, silent_ms=silent_ms, left_ms=max(0, expires_ms - view.at_ms))
+    times = _times(view, expires_ms, queues)
+    yield say("silent", who=key, silent_ms=times["silent_ms"], left_ms=times["removed_ms"])
     if queues:
         yield say("wait", queues=queues)
 
 
 def _unlisted(view: ClusterView, group: GroupNow, key: str, row: MemberRow, queues: int) -> Iterator[Said]:
     """Yield the sentences of a process that hangs on after its brokers removed it, or lost their tables."""
-    since_ms = cast(int | None, row.get("state_since_ms"))
-    hung_ms = 0 if since_ms is None else view.at_ms - since_ms
+    hung_ms = _hangs(view, row, None)["hung_ms"]
     is_known = any(broker["state"] == "running" for broker in view.brokers.values())
     yield say("unlisted" if is_known else "hangs", who=key, hung_ms=hung_ms)
     if queues:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import of_shares
 from sandbox.findings.finding import GROUP, INFO, Checked, Finding, Remedy, Subject, say
 from sandbox.findings.reasons import ATTACHED, OUTSIDE
 from sandbox.findings.rule import Rule
@@ -47,8 +48,11 @@ def _finding(view: ClusterView, group: GroupNow, idle: list[str], queues: int) -
         ),
         marks=tuple(marks.member(key) for key in idle),
         touches=frozenset({f"group {group.name}", *(f"member {key}" for key in idle)}),
-        remedy=None if actor is None else Remedy("stop", "StopActor", {"actor": actor}),
+        remedy=None if actor is None else Remedy("stop", "StopActor", {"actor": actor}, say("stops", who=newest)),
         reason=ATTACHED if view.attached else OUTSIDE if actor is None else "",
+        figures=of_shares(
+            group, group.queues(), about=idle, beside={"members": len(group.listed()), "idle": len(idle)}
+        ),
     )
 
 
@@ -72,6 +76,7 @@ RULE = Rule(
             "There is {queues} queue for {members} members.",
             "There are {queues} queues for {members} members.",
         ),
+        "stops": "{who} leaves the group. It has no queue, so no queue moves.",
         "stop": "Stop {who}…",
     },
     find=find,

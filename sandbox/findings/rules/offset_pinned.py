@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from sandbox.client.pin_watch import PINNED_AFTER_MS
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import of_one_queue
 from sandbox.findings.finding import QUEUE, WARNING, Checked, Finding, Remedy, Subject, say
 from sandbox.findings.reasons import ATTACHED, OUTSIDE
 from sandbox.findings.rule import Rule
@@ -86,9 +87,19 @@ def _finding(view: ClusterView, group: GroupNow, queue: QueueAt, pin: Pin) -> Fi
         since_ms=pin.since_ms,
         marks=(marks.queue(queue.topic, queue.name), *([marks.member(owner)] if owner else [])),
         touches=frozenset({f"queue {queue.topic}/{queue.name}", f"member {owner}", f"group {group.name}"}),
-        remedy=None if actor is None else Remedy("restart", "CrashActor", {"actor": actor}),
+        remedy=None if actor is None else Remedy("restart", "CrashActor", {"actor": actor}, None),
         reason=ATTACHED if view.attached else OUTSIDE if actor is None else "",
         event=queue.row["cause"],
+        figures=of_one_queue(
+            queue,
+            {
+                "committed": queue.row["committed"],
+                "key": pin.key or None,
+                "offset": pin.offset,
+                "unfinished_ms": view.at_ms - pin.since_ms,
+                "done_behind": pin.waiting,
+            },
+        ),
     )
 
 

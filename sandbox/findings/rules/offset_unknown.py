@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import ends, of_queues
 from sandbox.findings.finding import INFO, TOPIC, Checked, Finding, Subject, say
+from sandbox.findings.reasons import COMMIT
 from sandbox.findings.rule import Rule
 from sandbox.findings.sampling import owner_key
 from sandbox.findings.touches import of_group, of_queue
@@ -37,7 +39,7 @@ def _is_new(view: ClusterView, group: GroupNow, queue: QueueAt) -> bool:
 
 
 def _finding(group: GroupNow, topic: str, queues: list[QueueAt]) -> Finding:
-    waiting = sum(int(queue.row["max"] or 0) - int(queue.row["min"] or 0) for queue in queues)
+    waiting = sum(map(_stored, queues))
     return Finding(
         CODE,
         INFO,
@@ -48,8 +50,14 @@ def _finding(group: GroupNow, topic: str, queues: list[QueueAt]) -> Finding:
             say("begins") if group.online() else say("nobody_reads"),
         ),
         marks=tuple(marks.queue(queue.topic, queue.name) for queue in queues),
+        reason=COMMIT,
         touches=of_group(group.name).union(*(of_queue(group.name, queue) for queue in queues)),
+        figures=of_queues(queues, lambda queue: {**ends(queue), "waiting": _stored(queue)}, total={"waiting": waiting}),
     )
+
+
+def _stored(queue: QueueAt) -> int:
+    return int(queue.row["max"] or 0) - int(queue.row["min"] or 0)
 
 
 def checks(view: ClusterView) -> Checked:

@@ -6,11 +6,13 @@ Brokers refuse its pulls with NO_PERMISSION (`PullMessageProcessor`, spec broker
 from collections.abc import Iterator
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import ends, of_queues
 from sandbox.findings.finding import GROUP, WARNING, Checked, Finding, Remedy, Subject, say
 from sandbox.findings.reasons import ATTACHED
 from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView, GroupNow
 from sandbox.kernel.sentences import Plural
+from sandbox.queries.rows.lag import row_lag
 
 HOLD_MS = 2_000
 
@@ -22,7 +24,8 @@ def find(view: ClusterView) -> Iterator[Finding]:
 
 
 def _finding(view: ClusterView, group: GroupNow) -> Finding:
-    remedy = Remedy("enable", "ChangeGroup", {"group": group.name, "changes": {"consume_enable": True}})
+    does = say("reads", group=group.name) if not group.lag else say("reads_lag", group=group.name, waiting=group.lag)
+    remedy = Remedy("enable", "ChangeGroup", {"group": group.name, "changes": {"consume_enable": True}}, does)
     return Finding(
         CODE,
         WARNING,
@@ -32,6 +35,11 @@ def _finding(view: ClusterView, group: GroupNow) -> Finding:
         touches=frozenset({f"group {group.name}"}),
         remedy=None if view.attached else remedy,
         reason=ATTACHED if view.attached else "",
+        figures=of_queues(
+            group.queues(),
+            lambda queue: {**ends(queue), "waiting": row_lag(queue.row)},
+            beside={} if group.lag is None else {"lag": group.lag},
+        ),
     )
 
 
@@ -49,6 +57,12 @@ RULE = Rule(
     sentences={
         "refused": "Brokers refuse the pulls of {group}: consumeEnable of its subscription group is false.",
         "waiting": Plural("waiting", "{waiting} message waits.", "{waiting} messages wait."),
+        "reads": "Brokers answer the pulls of {group} again.",
+        "reads_lag": Plural(
+            "waiting",
+            "Brokers answer the pulls of {group} again: members get the {waiting} message that waits.",
+            "Brokers answer the pulls of {group} again: members get the {waiting} messages that wait.",
+        ),
         "enable": "Let {group} consume…",
     },
     find=find,

@@ -34,7 +34,8 @@ def _finding(view: ClusterView, row: TopicRow) -> Finding:
     if not permission & WRITE:
         says += [say("writes", topic=topic, permission=permission)]
         says += [say("producers", producers=producers)] if producers else []
-    remedy = Remedy("permit", "ChangeTopic", {"topic": topic, "permission": permission | READ | WRITE})
+    does = say("changes", topic=topic, permission=permission, changed=permission | READ | WRITE)
+    remedy = Remedy("permit", "ChangeTopic", {"topic": topic, "permission": permission | READ | WRITE}, does)
     return Finding(
         CODE,
         WARNING,
@@ -63,6 +64,7 @@ RULE = Rule(
         "writes": "{topic} refuses writes (permission {permission}).",
         "groups": Plural("groups", "{groups} group reads it.", "{groups} groups read it."),
         "producers": Plural("producers", "{producers} producer sends to it.", "{producers} producers send to it."),
+        "changes": "The permission of {topic} changes from {permission} to {changed}. Clients see it within 30 s.",
         "permit": "Permit reads and writes…",
     },
     find=find,

@@ -6,7 +6,9 @@ so the finding has a holding time.
 
 from collections.abc import Iterator
 
+from sandbox.findings.figure_tables import of_attempts
 from sandbox.findings.finding import GROUP, WARNING, Checked, Finding, Subject, say
+from sandbox.findings.reasons import PROGRAM
 from sandbox.findings.rule import Rule
 from sandbox.findings.touches import of_group
 from sandbox.findings.view import ClusterView, GroupNow, RetriedMessage
@@ -53,7 +55,9 @@ def _finding(view: ClusterView, group: GroupNow, messages: list[RetriedMessage])
             ),
             *([say("others", others=others, least=LEAST_ATTEMPTS)] if others else []),
         ),
+        reason=PROGRAM,
         touches=of_group(group.name),
+        figures=of_attempts(view, messages, about=worst.key),
     )
 
 

@@ -7,15 +7,17 @@ permission (`RebalanceImpl.rebalanceByTopic`, `TopicPublishInfo`, spec client-be
 from collections.abc import Iterator
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import of_members
+from sandbox.findings.figures import FigureRow, Figures, figures
 from sandbox.findings.finding import ERROR, TOPIC, Checked, Finding, Remedy, Subject, say
 from sandbox.findings.name_lists import listed
-from sandbox.findings.reasons import ATTACHED
+from sandbox.findings.reasons import ATTACHED, READER, STRATEGY
 from sandbox.findings.rule import Rule
 from sandbox.findings.sampling import owner_key
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
 from sandbox.kernel.sentences import Plural
 from sandbox.queries.rows.lag import row_lag
-from sandbox.queries.rows.snapshot import TopicRow
+from sandbox.queries.rows.snapshot import TopicQueueRow, TopicRow
 
 HOLD_MS = 25_000  # a rebalance takes up to 20 s
 ROUTE_MS = 60_000  # a new queue comes with the route, 30 s, and the rebalance after it, 20 s
@@ -37,7 +39,7 @@ def find(view: ClusterView) -> Iterator[Finding]:
 def _beyond_read_count(view: ClusterView, topic: TopicRow) -> Iterator[Finding]:
     name, read, write = topic["topic"], topic["read_queues"], topic["write_queues"]
     hidden = [row for row in topic["queues"] if row["queue_id"] >= read]
-    messages = sum(int(row["max"] or 0) - int(row["min"] or 0) for row in hidden)
+    messages = sum(map(_stored, hidden))
     groups = [group.name for group in view.groups.values() if name in group.topics]
     if messages > 0 and groups:
         yield Finding(
@@ -50,15 +52,33 @@ def _beyond_read_count(view: ClusterView, topic: TopicRow) -> Iterator[Finding]:
                 say("unreadable_queues", queues=len(hidden)),
             ),
             touches=frozenset({f"topic {name}", *(f"group {group}" for group in groups)}),
-            remedy=None if view.attached else Remedy("grow", "ChangeTopic", {"topic": name, "read_queues": write}),
+            remedy=None
+            if view.attached
+            else Remedy(
+                "grow",
+                "ChangeTopic",
+                {"topic": name, "read_queues": write},
+                say("grows", topic=name, read=read, write=write, messages=messages),
+            ),
             reason=ATTACHED if view.attached else "",
+            figures=figures(
+                [FigureRow({"queue": f"{row['broker']}:{row['queue_id']}", "waiting": _stored(row)}) for row in hidden],
+                total={"waiting": messages},
+                beside={"write": write, "read": read},
+            ),
         )
+
+
+def _stored(row: TopicQueueRow) -> int:
+    return int(row["max"] or 0) - int(row["min"] or 0)
 
 
 def _unreadable(view: ClusterView, group: GroupNow, topic: str) -> Iterator[Finding]:
     row = view.topics.get(topic)
     if row is not None and not row["permission"] & READ:
-        remedy = Remedy("permit", "ChangeTopic", {"topic": topic, "permission": row["permission"] | READ})
+        permission = row["permission"]
+        does = say("changes", topic=topic, permission=permission, changed=permission | READ)
+        remedy = Remedy("permit", "ChangeTopic", {"topic": topic, "permission": permission | READ}, does)
         yield Finding(
             CODE,
             ERROR,
@@ -95,7 +115,27 @@ def _unread(view: ClusterView, group: GroupNow, topic: str) -> Iterator[Finding]
                     *(f"member {queue.row['assigned']}" for queue in idle),
                 }
             ),
+            reason=STRATEGY if unassigned else READER,
+            figures=_figures(group, rows, [*unassigned, *idle], waiting),
         )
+
+
+def _figures(group: GroupNow, queues: list[QueueAt], unread: list[QueueAt], waiting: int) -> Figures | None:
+    """Return the queues of each member, and of no member, with those without a reader."""
+    keys = [*group.online(), *({queue.row["assigned"] or "" for queue in unread} - group.online().keys())]
+    own = {key: [queue for queue in queues if (queue.row["assigned"] or "") == key] for key in keys}
+    lost = {key: [queue for queue in own[key] if queue in unread] for key in keys}
+    return of_members(
+        keys,
+        lambda key: {
+            "queues": len(own[key]),
+            "unread": len(lost[key]),
+            "names": listed([queue.name for queue in lost[key]]),
+            "waiting": sum(max(0, row_lag(queue.row) or 0) for queue in lost[key]),
+        },
+        about=[key for key in keys if lost[key]],
+        total={"queues": len(queues), "unread": len(unread), "waiting": waiting},
+    )
 
 
 def _is_idle(view: ClusterView, group: GroupNow, queue: QueueAt) -> bool:
@@ -147,6 +187,12 @@ RULE = Rule(
             "queues", "No member may read {queues} other queue.", "No member may read {queues} other queues."
         ),
         "permission": "{group} cannot read {topic}: its read permission is off.",
+        "grows": Plural(
+            "messages",
+            "{topic} gets {write} read queues instead of {read}. After a rebalance members get {messages} message.",
+            "{topic} gets {write} read queues instead of {read}. After a rebalance members get {messages} messages.",
+        ),
+        "changes": "The permission of {topic} changes from {permission} to {changed}. Clients see it within 30 s.",
         "grow": "Raise the read count…",
         "permit": "Permit reading…",
     },

@@ -10,7 +10,9 @@ from math import inf
 from statistics import median
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import of_members
 from sandbox.findings.finding import GROUP, WARNING, Checked, Finding, Subject, say
+from sandbox.findings.reasons import PROGRAM
 from sandbox.findings.rule import Rule
 from sandbox.findings.sampling import joined_key, left_early_key, left_key
 from sandbox.findings.view import ClusterView, GroupNow
@@ -56,7 +58,14 @@ def _finding(view: ClusterView, group: GroupNow, left: int, joined: int) -> Find
             say("costs"),
         ),
         marks=() if newest is None else (marks.member(newest),),
+        reason=PROGRAM,
         touches=frozenset({f"group {group.name}", f"member {newest}"}),
+        figures=of_members(
+            sorted(ages, key=lambda key: ages[key]),
+            lambda key: {"age_ms": ages[key]},
+            about=[newest] if newest else [],
+            beside={"left": left, "joined": joined, "within_ms": WITHIN_MS},
+        ),
     )
 
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
+from sandbox.findings.figure_tables import of_attempts
 from sandbox.findings.finding import GROUP, WARNING, Checked, Finding, Subject, say
+from sandbox.findings.reasons import ENDS
 from sandbox.findings.rule import Rule
 from sandbox.findings.sampling import stored_key
 from sandbox.findings.touches import of_group
@@ -25,7 +27,15 @@ def find(view: ClusterView) -> Iterator[Finding]:
             due_ms = min(message.next_ms for message in waiting)
             says.append(say("next", next_ms=max(0, due_ms - view.at_ms)))
         says.append(say("no_lag"))
-        yield Finding(CODE, WARNING, Subject(GROUP, group.name, group.name), tuple(says), touches=of_group(group.name))
+        yield Finding(
+            CODE,
+            WARNING,
+            Subject(GROUP, group.name, group.name),
+            tuple(says),
+            reason=ENDS,
+            touches=of_group(group.name),
+            figures=of_attempts(view, waiting, beside={"retries": count}),
+        )
 
 
 def _arrived(view: ClusterView, group: GroupNow) -> float:

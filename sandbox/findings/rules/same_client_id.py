@@ -7,7 +7,9 @@ takes the shares of its further entries.
 from collections.abc import Iterator
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import of_members
 from sandbox.findings.finding import ERROR, MEMBER, Checked, Finding, Remedy, Subject, say
+from sandbox.findings.name_lists import listed
 from sandbox.findings.reasons import ATTACHED, OUTSIDE
 from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView, GroupNow
@@ -46,8 +48,18 @@ def _finding(view: ClusterView, group: GroupNow, client_id: str) -> Finding:
                 *(f"queue {queue.topic}/{queue.name}" for queue in unread),
             }
         ),
-        remedy=None if copy is None else Remedy("stop", "StopActor", {"actor": copy}),
+        remedy=None
+        if copy is None
+        else Remedy("stop", "StopActor", {"actor": copy}, say("stops", who=keys[-1], unread=len(unread))),
         reason=ATTACHED if view.attached else OUTSIDE if copy is None else "",
+        figures=of_members(
+            keys,
+            lambda key: {
+                "connections": group.members[key]["same_id"],
+                "names": listed([queue.name for queue in group.queues() if queue.row["owner"] == key]),
+            },
+            beside={"unread": len(unread)},
+        ),
     )
 
 
@@ -65,6 +77,11 @@ RULE = Rule(
     sentences={
         "shared": "{connections} connections share the client id {client_id}: each is assigned the same queues.",
         "unread": Plural("queues", "{queues} queue has no reader.", "{queues} queues have no reader."),
+        "stops": Plural(
+            "unread",
+            "{who} leaves the group. After the rebalance {unread} more queue has a reader.",
+            "{who} leaves the group. After the rebalance {unread} more queues have a reader.",
+        ),
         "stop": "Stop the copy…",
     },
     find=find,

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import of_readers
 from sandbox.findings.finding import BROKER, INFO, Checked, Finding, Subject, say
 from sandbox.findings.name_lists import listed
+from sandbox.findings.reasons import MASTER
 from sandbox.findings.rule import Rule
 from sandbox.findings.touches import of_queue
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
@@ -34,7 +36,9 @@ def find(view: ClusterView) -> Iterator[Finding]:
                 say("older"),
             ),
             marks=tuple(marks.queue(queue.topic, queue.name) for _, queue in queues),
+            reason=MASTER,
             touches=frozenset[str]().union(*(of_queue(group.name, queue) for group, queue in queues)),
+            figures=of_readers(queues, total={"queues": len({(queue.topic, queue.name) for _, queue in queues})}),
         )
 
 

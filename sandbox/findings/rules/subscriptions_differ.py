@@ -7,8 +7,10 @@ client-behaviour 10).  It leaves out what does not match; a member drops what it
 from collections.abc import Iterator
 
 from sandbox.findings import marks
-from sandbox.findings.finding import ERROR, GROUP, Checked, Finding, Said, Subject, say
-from sandbox.findings.member_requests import STRATEGY, requests_of
+from sandbox.findings.figures import FigureRow, Figures, figures
+from sandbox.findings.finding import ERROR, GROUP, Checked, Finding, Subject, say
+from sandbox.findings.member_requests import STRATEGY, Request, requests_of, sentence_of
+from sandbox.findings.reasons import PROGRAM
 from sandbox.findings.rule import Rule
 from sandbox.findings.sampling import agreed_key, left_out
 from sandbox.findings.view import ClusterView, GroupNow
@@ -19,9 +21,9 @@ HOLD_MS = 10_000
 
 def find(view: ClusterView) -> Iterator[Finding]:
     for group in view.groups.values():
-        says = [sentence for setting in _differing(group) for sentence in requests_of(group, setting)]
-        if says:
-            yield _finding(view, group, says)
+        requests = [request for setting in _differing(group) for request in requests_of(group, setting)]
+        if requests:
+            yield _finding(view, group, requests)
 
 
 def _differing(group: GroupNow) -> list[str]:
@@ -29,7 +31,7 @@ def _differing(group: GroupNow) -> list[str]:
     return [*group.members_differ, *([STRATEGY] if group.clustering and len(set(running)) > 1 else [])]
 
 
-def _finding(view: ClusterView, group: GroupNow, says: list[Said]) -> Finding:
+def _finding(view: ClusterView, group: GroupNow, requests: list[Request]) -> Finding:
     members = group.online()
     dropped, passed_over = left_out(group)
     before = view.history.value(agreed_key(group.name))
@@ -40,13 +42,24 @@ def _finding(view: ClusterView, group: GroupNow, says: list[Said]) -> Finding:
         ERROR,
         Subject(GROUP, group.name, group.name),
         (
-            *says,
+            *map(sentence_of, requests),
             *([say("dropped", dropped=dropped)] if dropped else []),
             *([say("passed_over", passed_over=passed_over)] if passed_over else []),
         ),
         marks=tuple(marks.member(key) for key in members),
+        reason=PROGRAM,
         touches=frozenset({f"group {group.name}", *(f"member {key}" for key in members)}),
+        figures=_figures(requests, {"dropped": dropped, "passed_over": passed_over}),
     )
+
+
+def _figures(requests: list[Request], beside: dict[str, int]) -> Figures | None:
+    rows = [
+        FigureRow({"who": key, "setting": each.topic or each.setting, "request": each.request}, marks.member(key))
+        for each in requests
+        for key in each.keys
+    ]
+    return figures(rows, beside={name: count for name, count in beside.items() if count})
 
 
 def checks(view: ClusterView) -> Checked:

@@ -7,7 +7,9 @@ set (`ConsumeMessageOrderlyService`, spec client-behaviour 8.2).
 from collections.abc import Iterator
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import of_one_queue
 from sandbox.findings.finding import QUEUE, WARNING, Checked, Finding, Subject, say
+from sandbox.findings.reasons import PROGRAM
 from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView, FailingMessage, GroupNow, QueueAt
 from sandbox.kernel.sentences import Plural
@@ -43,8 +45,19 @@ def _finding(view: ClusterView, group: GroupNow, queue: QueueAt, failing: Failin
         (failed, limit, *([say("behind", behind=behind)] if behind > 0 else [])),
         since_ms=failing.since_ms,
         marks=(marks.queue(queue.topic, queue.name), marks.member(owner or "")),
+        reason=PROGRAM,
         touches=frozenset({f"queue {queue.topic}/{queue.name}", f"member {owner}", f"group {group.name}"}),
         event=queue.row["cause"],
+        figures=of_one_queue(
+            queue,
+            {
+                "key": failing.key,
+                "offset": str(failing.offset),
+                "attempts": (failing.attempts, failing.most_attempts),
+                "unfinished_ms": view.at_ms - failing.since_ms,
+                "behind": behind,
+            },
+        ),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from sandbox.findings.finding import BROKER, ERROR, Checked, Finding, Subject, say
+from sandbox.findings.reasons import FILES
 from sandbox.findings.rule import Rule
 from sandbox.findings.touches import of_broker
 from sandbox.findings.view import ClusterView
@@ -19,6 +20,7 @@ def find(view: ClusterView) -> Iterator[Finding]:
                 ERROR,
                 Subject(BROKER, node),
                 (say("damaged", broker=node, file=damaged[0]["file"], why=damaged[0]["why"]), say("restore")),
+                reason=FILES,
                 touches=of_broker(row["broker"]),
             )
 

@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from sandbox.findings import marks
+from sandbox.findings.figure_tables import of_shares
 from sandbox.findings.finding import INFO, TOPIC, Checked, Finding, Remedy, Subject, say
 from sandbox.findings.reasons import ATTACHED, OUTSIDE
 from sandbox.findings.rule import Rule
-from sandbox.findings.view import ClusterView, GroupNow
+from sandbox.findings.view import ClusterView, GroupNow, QueueAt
 
 HOLD_MS = 25_000  # a rebalance takes up to 20 s
 EQUAL = ("AVG", "AVG_BY_CIRCLE")
@@ -41,6 +42,8 @@ def _finding(view: ClusterView, group: GroupNow, topic: str, shares: dict[str, i
     most, least = max(shares, key=lambda key: shares[key]), min(shares, key=lambda key: shares[key])
     strategies = sorted({*(group.strategies or {}).values()}) or [group.strategy or ""]
     differ, strategy = len(strategies) > 1, strategies[0]
+    fewest, more = divmod(sum(shares.values()), len(shares))
+    does = say("averages", members=len(shares), fewest=fewest, highest=fewest + bool(more))
     actors = all(row["actor"] is not None for row in group.online().values())
     return Finding(
         CODE,
@@ -61,8 +64,11 @@ def _finding(view: ClusterView, group: GroupNow, topic: str, shares: dict[str, i
         ),
         marks=(marks.member(most), marks.member(least)),
         touches=frozenset({f"group {group.name}", f"member {most}", f"member {least}"}),
-        remedy=Remedy("equal", "SetStrategy", {"group": group.name, "strategy": "AVG"}) if actors else None,
+        remedy=Remedy("equal", "SetStrategy", {"group": group.name, "strategy": "AVG"}, does) if actors else None,
         reason=ATTACHED if view.attached else "" if actors else OUTSIDE,
+        figures=of_shares(
+            group, [QueueAt(topic, name, row) for name, row in group.topics[topic].items()], about=(most, least)
+        ),
     )
 
 
@@ -87,6 +93,7 @@ RULE = Rule(
         "shares": "{who} has {most} of the {queues} queues of {topic}, {other} has {least}.",
         "strategies": "The members use different strategies.",
         "strategy": "{strategy} assigns unequal shares.",
+        "averages": "All members use AVG: each of {members} has {fewest} to {highest} queues after the rebalance.",
         "equal": "Use AVG…",
     },
     find=find,

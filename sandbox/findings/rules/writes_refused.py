@@ -21,9 +21,13 @@ def find(view: ClusterView) -> Iterator[Finding]:
                 Subject(BROKER, node),
                 (say(str(row["disk"]), broker=row["broker"]), say("others")),
                 touches=of_broker(row["broker"]),
-                remedy=None if view.attached else Remedy("free", "FreeDisk", {"broker": row["broker"]}),
+                remedy=None if view.attached else _free(row["broker"]),
                 reason=ATTACHED if view.attached else "",
             )
+
+
+def _free(broker: str) -> Remedy:
+    return Remedy("free", "FreeDisk", {"broker": broker}, say("stores", broker=broker))
 
 
 def checks(view: ClusterView) -> Checked:
@@ -41,7 +45,8 @@ RULE = Rule(
         "full": "{broker} stores no message: its disk is full.",
         "failing": "{broker} stores no message: its disk fails.",
         "others": "Producers try other brokers; members still read.",
-        "free": "Free the disk of {broker}",
+        "free": "Free the disk of {broker}…",
+        "stores": "The disk of {broker} has room again, and the broker stores messages.",
     },
     find=find,
     healthy="Masters store messages",

@@ -24,6 +24,28 @@ class RemedyRow(TypedDict):
     label: SentenceRow
     action: str
     fields: dict[str, object]
+    does: SentenceRow | None  # None: the dialog of its action has a preview
+
+
+class FigureLine(TypedDict):
+    """One row of a table of figures.  `about`: the sentences are about it; `mark`: a part of the board, or empty."""
+
+    values: dict[str, object]
+    mark: str
+    about: bool
+
+
+class FigureTable(TypedDict):
+    """The figures of which the sentences are made, by the names of columns (`findings.figures`).
+
+    A value is None if it is not known, empty if there is none, and a list of a value and its limit.
+    """
+
+    rows: list[FigureLine]
+    total: dict[str, object]  # of all rows
+    beside: dict[str, object]  # values of no row
+    left_out: int  # rows that are not listed
+    window_ms: int | None  # time of the rates
 
 
 class FindingRow(TypedDict):
@@ -39,6 +61,7 @@ class FindingRow(TypedDict):
     since_ms: int
     text: str  # the sentences in English
     says: list[SentenceRow]
+    why: FigureTable | None  # None: it has no more figures than its sentences
     marks: list[str]  # addresses of the parts of a board (`findings.marks`)
     because_of: str | None  # key of the finding that explains it
     remedy: RemedyRow | None
@@ -59,10 +82,12 @@ class CheckRow(TypedDict):
 class Findings(TypedDict):
     """All open findings, the worst first, each consequence after its cause; and the checks that hold.
 
-    `at_ms`: time of the look; None: no look yet, so nothing is known.
+    `at_ms`: time of the look; None: no look yet, so nothing is known.  `began_ms`: of the first look whose samples
+    are kept; rates need 10 s of them, and some checks 20 s.
     """
 
     at_ms: int | None
+    began_ms: int | None
     findings: list[FindingRow]
     checks: list[CheckRow]
     groups: int

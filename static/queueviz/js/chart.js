@@ -1,11 +1,13 @@
 /* Lag over five minutes: the total bold, queues thin. uPlot draws lines and axes and is fetched with the first chart;
    names of hot queues, event lines and bands of findings are ours, beside their lines instead of in a legend. */
 import { bandNodes, bandPlan, Bands, listBands, wordWidthIn } from "./bands.js";
-import { el } from "./dom.js";
-import { number } from "./format.js";
+import { $, el, text } from "./dom.js";
+import { duration, number } from "./format.js";
+import { calmLines, calmSeconds, nameHeights, totals } from "./lag_lines.js";
 import { t } from "./words.js";
 
-const SPAN_S = 300, LADDER = [1, 2, 5];
+const SPAN_S = 300, NAME_PX = 12, LADDER = [1, 2, 5];
+const LEAST_OF_A_QUEUE = 5; // messages: the axis of a healthy group makes no mountains of them
 const token = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /** The y axis ends on a nice number, never below ten. */
@@ -13,18 +15,6 @@ export function niceTop(value) {
   for (let power = 10; power < 1e15; power *= 10) for (const step of LADDER) if (step * power >= value) return step * power;
   return value;
 }
-
-const CALM_BELOW = 10, OVER_S = 5; // messages; seconds
-
-/** The sum of all queues at each second; null where one is unknown. @param {(number | null)[][]} ys */
-export const totals = (ys) => (ys[0] ?? []).map((_, at) => ys.reduce((sum, line) => (sum === null || line[at] === null ? null : sum + line[at]), /** @type {number | null} */ (0)));
-
-/** A line as it is drawn: below ten messages its mean over five seconds, since single messages would only flicker. */
-export const calm = (line, most) => (most >= CALM_BELOW ? line : line.map((value, at) => {
-  if (value === null) return null;
-  const before = line.slice(Math.max(0, at - OVER_S + 1), at + 1).filter((other) => other !== null);
-  return before.reduce((sum, other) => sum + other, 0) / before.length;
-}));
 
 /** Four parts of 100 or 20, five of 50: every tick a whole number. */
 function ticks(top) {
@@ -39,6 +29,8 @@ export class LagChart {
   events = [];
   /** @type {(number | null)[][] | null} */
   drawn = null; // the lines as they stand
+  /** @type {number | null} */
+  #at = null; // the second under the pointer
 
   /** @param {any} root @param {string | null} group whose findings are bands */
   constructor(root, group) {
@@ -53,6 +45,8 @@ export class LagChart {
       this.#load();
     }).observe(root);
     new ResizeObserver(() => this.#resize()).observe(root);
+    root.addEventListener("pointermove", (event) => this.#point(event.clientX));
+    root.addEventListener("pointerleave", () => this.#point(null));
     new MutationObserver(() => this.#rebuild()).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#rebuild());
   }
@@ -86,9 +80,11 @@ export class LagChart {
     if (keys !== this.#keys || !this.#plot) this.#build(keys);
     const x = Array.from({ length: SPAN_S + 1 }, (_, i) => i - SPAN_S);
     const ys = this.queues.map(({ values }) => [...Array(Math.max(0, x.length - values.length)).fill(null), ...values.slice(-x.length)]);
-    const lines = [totals(ys), ...ys], most = Math.max(...lines.flat().map((v) => v ?? 0), 1);
-    this.#plot.setScale("y", { min: 0, max: niceTop(most) });
-    this.drawn = lines.map((line) => calm(line, most));
+    const lines = [totals(ys), ...ys];
+    this.drawn = calmLines(ys);
+    this.#plot.setScale("y", { min: 0, max: niceTop(Math.max(...this.drawn.flat().map((v) => v ?? 0), LEAST_OF_A_QUEUE * ys.length)) });
+    const span = $("#chart-span");
+    if (span) text(span, calmSeconds(ys).at(-1) ? t("chart.calm") : span.dataset.words);
     this.#plot.setData([x, ...this.drawn], false);
     this.#plot.setScale("x", { min: -SPAN_S, max: 0 });
     this.ys = lines;
@@ -123,18 +119,18 @@ export class LagChart {
     const plot = this.#plot;
     if (!plot || ys.length !== this.queues.length + 1) return;
     const box = { left: plot.over.offsetLeft, top: plot.over.offsetTop, h: plot.over.clientHeight };
-    const nodes = [], used = [];
-    const named = [{ name: ys[0].at(-1) === null ? "" : number(ys[0].at(-1)), hot: true, colour: "--text" }, ...this.queues.filter((q) => q.hot).slice(0, 3)];
-    named.forEach((q) => {
-      const value = this.drawn?.[this.queues.indexOf(/** @type {any} */ (q)) + 1]?.at(-1) ?? null;
-      if (value === null) return;
-      const x = box.left + plot.valToPos(0, "x"), y = box.top + plot.valToPos(value, "y");
-      let line = y;
-      while (used.some((u) => Math.abs(u - line) < 12)) line += 4;
-      if (line > box.top + box.h + 2) return; // no name stands on the axis
-      used.push(line);
-      nodes.push(el("i", { style: `left:${x}px;top:${y}px;color:var(${q.colour})` }), el("span", { style: `left:${x + 7}px;top:${line - 6}px;color:var(${q.colour})` }, q.name));
-    });
+    const nodes = [], x = box.left + plot.valToPos(0, "x");
+    const newest = this.drawn?.[0]?.at(-1) ?? null;
+    const named = [{ name: newest === null ? "" : number(Math.round(newest)), colour: "--text" }, ...this.queues.filter((q) => q.hot).slice(0, 3)]
+      .map((line) => ({ ...line, value: this.drawn?.[this.queues.indexOf(/** @type {any} */ (line)) + 1]?.at(-1) ?? null })) // -1: the total
+      .filter(({ value }) => value !== null)
+      .map((line) => ({ ...line, y: box.top + plot.valToPos(line.value, "y") }));
+    const heights = nameHeights(named.map(({ y }) => y), { gap: NAME_PX, top: box.top, bottom: box.top + box.h - NAME_PX / 2 });
+    for (const [i, { name, colour, y }] of named.entries()) {
+      nodes.push(el("i", { style: `left:${x}px;top:${y}px;color:var(${colour})` }));
+      if (heights[i] !== null) nodes.push(el("span", { style: `left:${x + 7}px;top:${heights[i] - NAME_PX / 2}px;color:var(${colour})` }, name));
+    }
+    nodes.push(...this.#exact(ys, box));
     const plan = bandPlan(this.bands.list, { from_ms: this.now_ms - SPAN_S * 1000, to_ms: this.now_ms, width: plot.over.clientWidth, wordWidth: wordWidthIn(this.root) });
     nodes.push(...bandNodes(plan, box, box.top + 2));
     listBands(this.list, plan);
@@ -142,14 +138,32 @@ export class LagChart {
     for (const event of this.events) {
       const ago = (event.at_ms - this.now_ms) / 1000;
       if (ago < -SPAN_S || ago > 0) continue;
-      const x = box.left + plot.valToPos(ago, "x");
-      nodes.push(el("b", { class: event.plain ? "plain" : "", style: `left:${x}px;top:${box.top}px;height:${box.h}px` }));
-      if (last === null || x - last > 60) nodes.push(el("span", { class: `why ${event.plain ? "plain" : ""}`, style: `left:${x}px;top:${box.top}px` }, event.word));
-      last = x;
+      const left = box.left + plot.valToPos(ago, "x");
+      nodes.push(el("b", { class: event.plain ? "plain" : "", style: `left:${left}px;top:${box.top}px;height:${box.h}px` }));
+      if (last === null || left - last > 60) nodes.push(el("span", { class: `why ${event.plain ? "plain" : ""}`, style: `left:${left}px;top:${box.top}px` }, event.word));
+      last = left;
     }
     this.notes.replaceChildren(...nodes);
     const worst = this.queues.map((q, i) => [ys[i + 1].at(-1) ?? -1, q.name]).sort((a, b) => b[0] - a[0])[0];
     this.root.setAttribute("aria-label", [t("chart.summary", { queue: worst[1], lag: number(Math.max(0, worst[0])) }), ...plan.map(({ word }) => word)].join(" "));
+  }
+
+  /** The second under the pointer, with the values as they were: where the line is a mean, too. */
+  #exact(ys, box) {
+    const at = this.#at, plot = this.#plot, total = at === null ? null : (ys[0][at] ?? null);
+    if (at === null || total === null) return [];
+    const x = box.left + plot.valToPos(at - SPAN_S, "x"), hot = this.queues.flatMap((q, i) => (q.hot ? [`${q.name} ${number(ys[i + 1][at])}`] : [])).slice(0, 3);
+    const words = [t("chart.at", { ago: duration((SPAN_S - at) * 1000), lag: number(total) }), ...hot].join(" · ");
+    const place = x - box.left > plot.over.clientWidth / 2 ? "before" : "after";
+    return [el("b", { class: "at", style: `left:${x}px;top:${box.top}px;height:${box.h}px` }), el("span", { class: `exact ${place}`, style: `left:${x}px;top:${box.top}px` }, words)];
+  }
+
+  #point(client_x) {
+    const over = this.#plot?.over;
+    if (!over) return;
+    const { left, width } = over.getBoundingClientRect(), share = client_x === null ? -1 : (client_x - left) / width;
+    this.#at = share < 0 || share > 1 ? null : Math.round(share * SPAN_S);
+    if (this.ys) this.#annotate(this.ys);
   }
 
   #resize() {

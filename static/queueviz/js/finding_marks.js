@@ -1,5 +1,5 @@
-/* The parts of the Board that a finding is about are lit while the pointer or the focus is on its line. A tap on the
-   line, or its button, also brings the first of them into view; they stay lit until the next tap elsewhere. */
+/* The parts of the Board that a finding is about are lit while the pointer or the focus is on its line, or on a
+   row of its figures. A tap on one, or the button of the line, also brings the first of them into view; they stay lit until the next tap elsewhere. */
 import { $, $$, cls } from "./dom.js";
 
 const quoted = (text) => CSS.escape(text);
@@ -33,11 +33,11 @@ export function setUpFindingMarks() {
   const main = $("#main") ?? document.body;
   for (const kind of ["pointerover", "focusin"])
     main.addEventListener(kind, (event) => {
-      const line = event.target.closest?.("#finding");
+      const line = event.target.closest?.("[data-marks]");
       if (line || (!stays && event.pointerType !== "touch")) light(line);
     });
   main.addEventListener("click", ({ target, pointerType }) => {
-    const line = target.closest("#finding");
+    const line = target.closest("[data-marks]");
     if (line && (target.closest("[data-show]") || (pointerType === "touch" && !target.closest("a, button")))) return show(line);
     stays = false;
     light(line);

@@ -4,9 +4,10 @@ import { bandNodes, bandPlan, bandRoom, listBands, wordWidthIn } from "./bands.j
 import { $, attr, el, svg } from "./dom.js";
 import { niceTop } from "./chart.js";
 import { clock, duration, number, rate } from "./format.js";
+import { nameHeights } from "./lag_lines.js";
 import { t } from "./words.js";
 
-const PAD = { left: 52, right: 54, top: 14, bottom: 24 }, MINUTE = 60000;
+const PAD = { left: 52, right: 54, top: 14, bottom: 24 }, MINUTE = 60000, NAME_PX = 13;
 const STEPS = [10000, 30000, MINUTE, 2 * MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, 60 * MINUTE, 2 * 60 * MINUTE, 4 * 60 * MINUTE, 6 * 60 * MINUTE, 12 * 60 * MINUTE, 24 * 60 * MINUTE, 7 * 24 * 60 * MINUTE];
 const day = (ms) => new Date(ms).toISOString().slice(5, 10);
 
@@ -91,16 +92,14 @@ export class HistoryChart {
     attr(this.svg, "viewBox", `0 0 ${width} ${height}`);
     const nodes = [...this.#rows(), ...this.#columns()];
     if (this.seam_ms > this.from_ms && this.seam_ms < this.to_ms) nodes.push(...this.#seam());
-    const used = [];
     for (const line of this.lines.toReversed()) nodes.push(svg("path", { class: `line ${line.me}`, d: linePath(line.points, this.from_ms, (at) => this.x(at), (v) => this.y(v)) }));
-    for (const line of this.lines) {
-      const last = line.points.at(-1);
-      if (!last || line.tag === "" || last[1] === null || last[0] < this.to_ms - (this.to_ms - this.from_ms) / 20) continue;
-      let y = this.y(last[1]);
-      while (used.some((u) => Math.abs(u - y) < 11)) y += 4;
-      used.push(y);
-      if (y < height - 8) nodes.push(svg("text", { class: `name ${line.me}`, x: PAD.left + this.box.w + 6, y: y + 3 }, line.tag ?? this.value(last[1])));
-    }
+    const named = this.lines.flatMap((line) => {
+      const [at, value] = line.points.at(-1) ?? [0, null];
+      return line.tag === "" || value === null || at < this.to_ms - (this.to_ms - this.from_ms) / 20 ? [] : [{ line, value, y: this.y(value) }];
+    });
+    const heights = nameHeights(named.map(({ y }) => y), { gap: NAME_PX, top: this.pad.top, bottom: this.pad.top + this.box.h - 4 });
+    for (const [i, { line, value }] of named.entries())
+      if (heights[i] !== null) nodes.push(svg("text", { class: `name ${line.me}`, x: PAD.left + this.box.w + 6, y: heights[i] + 4 }, line.tag ?? this.value(value)));
     this.marks = svg("g");
     this.svg.replaceChildren(...nodes, this.marks);
     this.notes.replaceChildren(...bandNodes(this.#plan, { left: PAD.left, top: this.pad.top, h: this.box.h }, 0));

@@ -6,7 +6,9 @@ import { BoardLanes } from "./board_lanes.js";
 import { LagChart } from "./chart.js";
 import { setUpDetails } from "./details.js";
 import { $, $$, around, attr, cls, hide, json, text } from "./dom.js";
+import { setUpFindingLine } from "./finding_line.js";
 import { setUpFindingMarks } from "./finding_marks.js";
+import { keepFindingsFresh } from "./finding_pace.js";
 import { Forecast } from "./forecast.js";
 import { number } from "./format.js";
 import { History } from "./history.js";
@@ -58,6 +60,8 @@ function isClosing({ seq, type }) {
 }
 setUpDetails();
 setUpFindingMarks();
+setUpFindingLine();
+keepFindingsFresh(page);
 const asked = new URLSearchParams({ group: config.group, topic: config.topic });
 const recent = async () => {
   const answer = await fetch(`${config.api}/ask/recent-lag?${asked}`);

@@ -1,5 +1,7 @@
 """Rates and ages from successive views; nothing is computed over a gap."""
 
+import pytest
+
 from sandbox.findings.history import GAP_MS, History
 
 
@@ -58,3 +60,16 @@ def test_an_earlier_value_is_the_newest_of_that_age() -> None:
     assert history.earlier("max", 10_000) == 150
     assert history.earlier("max", 41_000) is None, "older than the first"
     assert history.earlier("min", 0) is None
+
+
+def test_a_trend_is_that_of_the_newest_view() -> None:
+    history = History()
+    for second in range(0, 22, 2):
+        history.begin(second * 1000)
+        history.add("stored", 3 * second)
+    assert history.trend_per_s("stored", window_ms=30_000) == pytest.approx(3)
+    history.begin(22_000)
+    history.add("stored", 1_000)
+    rising = history.trend_per_s("stored", window_ms=30_000)
+    assert rising is not None
+    assert rising > 10

@@ -1,0 +1,28 @@
+/* Findings change with each look of the sandbox, every 2 s of its clock; a page asks for them a moment later, and never
+   more often than every 2 s of its own. A real cluster has no other pace. Between two answers times go on by themselves. */
+import { $, $$ } from "./dom.js";
+import { duration } from "./format.js";
+
+const LOOK_MS = 2000, AFTER_MS = 300;
+
+export const lookOf = (now_ms) => Math.floor((now_ms - AFTER_MS) / LOOK_MS);
+
+/** @param {{ painter: import("./frame.js").Painter, clock: import("./clock.js").SandboxClock }} page */
+export function keepFindingsFresh({ painter, clock }) {
+  let look = lookOf(clock.now()), asked = performance.now();
+  painter.every(() => {
+    const now = clock.now(), newest = lookOf(now);
+    tickTimes(now);
+    if (newest === look || performance.now() - asked < LOOK_MS || document.hidden || !$("[data-moves]")) return;
+    [look, asked] = [newest, performance.now()];
+    document.body.dispatchEvent(new CustomEvent("queueviz:findings"));
+  });
+}
+
+/** "unfinished for 58 s", "free in 33 s". */
+function tickTimes(now_ms) {
+  for (const node of $$("[data-since], [data-until]")) {
+    const { since, until } = node.dataset, shown = duration(Math.max(0, since === undefined ? Number(until) - now_ms : now_ms - Number(since)));
+    if (node.textContent !== shown) node.textContent = shown; // a morph writes it, too
+  }
+}
