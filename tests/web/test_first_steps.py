@@ -7,7 +7,9 @@ import pytest
 from django.test import Client
 
 from queueviz.pages.first_steps import FIRST_STEPS
+from queueviz.pages.home import SHOWN_INCIDENTS
 from sandbox.cluster.templates import TEMPLATES
+from sandbox.labs.incidents import INCIDENTS
 from tests.web.engine_calls import start
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -41,3 +43,22 @@ def test_the_landing_leads_into_the_first_lab_or_to_a_board_to_look_at(real_engi
     assert 'action="/labs/lag-and-throughput/"' in page
     assert 'formaction="/incidents/one-queue-stuck/"' in page, "a symptom opens its incident"
     assert "Just look" in page
+
+
+def test_the_landing_suggests_to_crash_a_member_of_its_live_board(real_engine: Any) -> None:
+    page = html.unescape(Client().get("/").content.decode())
+    assert "flights → gate-display" in page
+    assert page.count('data-client="') - page.count('data-client=""') == 3, "all members have cards"
+    assert "Crash consumer A" in page
+    assert 'id="finding"' in page
+    assert page.count("btn primary") == 1, "the suggested click is the only blue button"
+
+
+def test_symptoms_are_in_people_s_words_where_the_title_gives_the_cause_away(real_engine: Any) -> None:
+    for address in ("/", "/incidents/"):
+        page = html.unescape(Client().get(address).content.decode())
+        shown = list(INCIDENTS.values())[: SHOWN_INCIDENTS if address == "/" else None]
+        for incident in shown:
+            assert incident.complaint in page
+            assert incident.circumstance in page
+            assert f">{incident.title}<" not in page

@@ -16,10 +16,9 @@ from sandbox.journal.events import (
 from sandbox.journal.journal import Overrun
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.questions.answers import answers
-from sandbox.queries.rows.followed import DONE, UNKNOWN, WAITING, Followed, FollowedSentence
+from sandbox.queries.rows.followed import DONE, SETTLED_MS, UNKNOWN, WAITING, Followed, FollowedSentence
 from sandbox.queries.snapshot_cache import cache_of
 
-SETTLED_MS = 30_000  # a rebalance takes up to 20 s, and a commit 5 s
 AT_ONCE_MS = 100
 NAMED = 6  # queues whose names a sentence has; above that it has their number
 EXPIRE_MS = 120_000  # without a heartbeat (spec broker-behaviour 5)

@@ -6,6 +6,7 @@ from typing import TypedDict
 from sandbox.kernel.sentences import Plural, Sentence
 
 WAITING, DONE, UNKNOWN = "waiting", "done", "unknown"
+SETTLED_MS = 30_000  # a rebalance takes up to 20 s, and a commit 5 s
 
 FOLLOWED = frozenset(
     {"CrashActor", "StopActor", "HangActor", "StartConsumer", "RestartActor", "ResetOffsets", "UndoReset"}
