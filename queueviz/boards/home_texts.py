@@ -11,6 +11,8 @@ HOME: CountedTexts = {
     "conn.connected": pgettext_lazy("connection", "Live"),
     "home.real": _("Try it: this broker is real."),
     "home.returns": _("It restarts by itself in {left}."),
+    "home.crashed": _("{who} crashed."),
+    "home.restarts": _("{who} is starting."),
     "home.awaited": _("Which member takes its queues is known within {left}."),
     "home.counted": _("Messages delivered again are counted for another {left}."),
     "home.crashed_by_other": _("Another visitor crashed {who}."),

@@ -56,7 +56,7 @@ export class SuggestedClick {
   #acted() {
     const crashed = this.verb === "CrashActor";
     this.#crashed_at = crashed ? performance.now() : -Infinity;
-    this.said.replaceChildren();
+    this.said.replaceChildren(el("p", {}, t(crashed ? "home.crashed" : "home.restarts", { who: this.actor }))); // until the engine's answer
     if (this.live.status !== "connected") this.#show(crashed ? "RestartActor" : "CrashActor"); // no picture will say it
     this.#tick();
   }
