@@ -16,6 +16,8 @@ from queueviz.boards.registry import TABS
 from queueviz.texts import Texts
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS
+from sandbox.labs.lab import Question
+from sandbox.labs.question_kinds import Number
 from sandbox.queries.rows.labs import AskedRow, LabRow, MetRow, OpenStepRow, VerdictRow
 
 KEY_BYTES = 12
@@ -44,7 +46,7 @@ def panel(lab: LabRow) -> dict[str, object]:
                 **step,
                 "number": number,
                 "title": marked(step["title"], numbers),
-                "met": step["met"] and _met(step["met"], _choices(lab, number)),
+                "met": step["met"] and _met(step["met"], _predicted(lab, number), _choices(lab, number)),
             }
             for number, step in enumerate(lab["steps"], start=1)
         ],
@@ -71,20 +73,27 @@ def _place(slug: str) -> dict[str, object] | None:
     return None
 
 
+def _predicted(lab: LabRow, step: int) -> Question | None:
+    return LABS[lab["lab"]].steps[step - 1].predict
+
+
 def _choices(lab: LabRow, step: int) -> dict[str | None, str]:
     """Return the options of a step's prediction: value → text.  Empty if the prediction is no choice."""
-    asked = LABS[lab["lab"]].steps[step - 1].predict
+    asked = _predicted(lab, step)
     options = () if asked is None else asked.options
     return {value: mark_safe(marked(text, lab["numbers"]).rstrip(".。")) for value, text in options}
 
 
-def _met(met: MetRow, choices: Mapping[str | None, str]) -> dict[str, object]:
+def _met(met: MetRow, asked: Question | None, choices: Mapping[str | None, str]) -> dict[str, object]:
+    kind, truth = asked and asked.kind, met["truth"]
+    tolerance = kind.tolerance(float(truth)) if isinstance(kind, Number) and truth is not None else 0
     return {
         **met,
         "text": marked(met["text"], met["values"]),
         "given": choices.get(met["given"], met["given"]),
-        "truth": choices.get(met["truth"], met["truth"]),
+        "truth": choices.get(truth, truth),
         "chosen": bool(choices),
+        "tolerance": f"{round(tolerance, 1):g}" if tolerance else None,
     }
 
 

@@ -13,6 +13,7 @@ from django.conf import settings
 
 from queueviz.links.reruns import Play
 from sandbox.cluster.config import HostConfig
+from sandbox.cluster.templates import TEMPLATES
 from sandbox.control.limits import HostLimits
 from sandbox.hosting.histories import Histories
 from sandbox.kernel.errors import ActionRefused
@@ -73,6 +74,12 @@ def make_first(say: Callable[[str], object]) -> None:
     if making is not None and not making.over.is_set():
         say("Playing the first minutes of the demo …")
         making.over.wait(FIRST_WITHIN_S)
+
+
+def make_others() -> None:
+    """Start to make the missing histories of the other templates, one after the other."""
+    for template in TEMPLATES:
+        wish(template, "sandbox")
 
 
 def _is_wanted(template: str, preset: str) -> bool:

@@ -40,7 +40,11 @@ class Number(NamedTuple):
     def fits(self, answer: Answer, truth: Answer) -> bool:
         assert isinstance(answer, float)
         assert isinstance(truth, float | int)
-        return abs(answer - truth) <= max(self.within, abs(truth) * self.share)
+        return abs(answer - truth) <= self.tolerance(truth)
+
+    def tolerance(self, truth: float) -> float:
+        """Return the difference up to which an answer is right, in the question's unit."""
+        return max(self.within, abs(truth) * self.share)
 
 
 class Choice(NamedTuple):

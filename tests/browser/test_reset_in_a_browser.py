@@ -10,6 +10,11 @@ from tests.browser.conftest import PATIENCE_MS, PHONE, Site
 COMMITTED = """[...document.querySelectorAll('.q .t-committed')]
     .filter((label) => Number(label.textContent) > {least}).length === 8"""
 
+ROWS_AND_PRICE = """() => [
+  [...document.querySelectorAll(".rs-run tbody tr")].map(({ cells }) => [cells[1].textContent, cells[4].textContent]),
+  document.querySelector("[data-price]").textContent,
+]"""
+
 
 def committed(site: Site) -> dict[str, str]:
     return {f"{row['broker']}:{row['queue_id']}": row["committed"] for row in site.group("order-svc")["queues"]}
@@ -128,6 +133,10 @@ def test_a_live_reset_is_followed_member_by_member_and_undone(site: Site) -> Non
     assert violations(site.page) == []
     before = site.page.locator(".rs-run tbody td:nth-child(2)").all_inner_texts()
     assert all(int(offset) > 3 for offset in before)
+    rows, price = site.page.evaluate(ROWS_AND_PRICE)
+    backs = [int(stored) - int(old) for old, stored in rows]
+    again, skipped = sum(max(0, back) for back in backs), sum(max(0, -back) for back in backs)
+    assert price == f"Undo now: {again} delivered again, {skipped} skipped."
     assert site.act(action="SetRate", rate="20") == 204
     site.page.locator(".rs-run[data-state=verified]").wait_for(timeout=PATIENCE_MS)
     assert site.act(action="SetRate", rate="4") == 204

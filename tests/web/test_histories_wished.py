@@ -83,3 +83,15 @@ def test_the_history_of_the_demo_is_made_before_the_server_listens(settings: Any
     assert initial_histories.wish(*initial_histories.FIRST) is None, "it is there"
     initial_histories.make_first(lines.append)
     assert len(lines) == 1, "the next start waits for nothing"
+
+
+def test_the_first_sandbox_of_another_template_begins_with_one_too(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.QUEUEVIZ_HISTORY_S = 5
+    monkeypatch.setattr(initial_histories, "TEMPLATES", ("empty", "retries"))
+    initial_histories.make_others()
+    making = initial_histories.wish("retries", "sandbox")
+    assert making is not None
+    assert making.over.wait(WITHIN_S)
+    assert initial_histories.wish("retries", "sandbox") is None, "it is there"

@@ -8,6 +8,7 @@ import pytest
 from queueviz.boards.lab_panel import panel
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.lab import Lab
+from sandbox.labs.question_kinds import Number
 from sandbox.simulation.lab_player import LabPlayer
 from sandbox.simulation.world import World
 
@@ -42,6 +43,9 @@ def test_a_panel_is_whole_at_each_phase_and_opens_a_truth_with_its_step(lab: Lab
         lab.solve(hands)
         hands.look()
     assert hands.panels[-1]["finished"]
+    for step, met in zip(lab.steps, (step["met"] for step in hands.panels[-1]["steps"]), strict=True):
+        kind = step.predict and step.predict.kind
+        assert bool(met["tolerance"]) == (isinstance(kind, Number) and bool(kind.within or kind.share))
     for shown in hands.panels:
         for step in shown["steps"]:
             is_open = step["met"] is not None

@@ -74,6 +74,7 @@ class Command(BaseCommand):
         def ready() -> None:
             self.stdout.write(f"QueueViz: http://{shown}:{port}/   (Ctrl+C stops it)")
             self.stdout.flush()
+            initial_histories.make_others()
 
         initial_histories.make_first(self.stdout.write)
         escaped = host.replace(":", r"\:")

@@ -11,6 +11,7 @@ from sandbox.journal.events import (
     Entry,
     MemberStateChanged,
     OffsetsReset,
+    QueueDropped,
     QueueTaken,
 )
 from sandbox.journal.journal import Overrun
@@ -21,6 +22,7 @@ from sandbox.queries.snapshot_cache import cache_of
 
 AT_ONCE_MS = 100
 NAMED = 6  # queues whose names a sentence has; above that it has their number
+QUIET_MS = 1_000  # without a queue that changes its owner: the rebalance is over
 EXPIRE_MS = 120_000  # without a heartbeat (spec broker-behaviour 5)
 NOTHING: Followed = {"state": UNKNOWN, "sentences": []}
 
@@ -118,18 +120,27 @@ def _start(after: After) -> Followed:
     begun = after.state_change("starting")
     if begun is None:
         return NOTHING
-    taken = [
-        entry
+    label = _label(after, begun.client_id)
+    moves = [
+        (entry.at_ms, entry.event)
         for entry in after.entries
-        if isinstance(entry.event, QueueTaken)
-        and entry.event.client_id == begun.client_id
+        if isinstance(entry.event, QueueTaken | QueueDropped)
+        and entry.event.group == begun.group
         and not entry.event.topic.startswith("%")
     ]
-    label = _label(after, begun.client_id)
-    if taken and after.cluster.clock.now_ms() - taken[-1].at_ms >= 1_000:
-        after_ms = taken[-1].at_ms - after.entry.at_ms
-        return _answer(True, [_say("has", who=label, queues=len(taken), after_ms=after_ms)])
-    return _answer(after.settled, [_say("has_none", who=label)] if after.settled else [])
+    held: dict[str, int] = {}  # by queue, since when
+    for at_ms, event in moves:
+        if event.client_id != begun.client_id:
+            continue
+        if isinstance(event, QueueTaken):
+            held[_key(event)] = at_ms
+        else:
+            held.pop(_key(event), None)
+    if held and after.cluster.clock.now_ms() - moves[-1][0] >= QUIET_MS:
+        after_ms = max(held.values()) - after.entry.at_ms
+        has = "has_at_once" if after_ms < AT_ONCE_MS else "has"
+        return _answer(True, [_say(has, who=label, queues=len(held), after_ms=after_ms)])
+    return _answer(after.settled, [_say("has_none", who=label)] if after.settled and not held else [])
 
 
 def _reset(after: After) -> Followed:
@@ -181,7 +192,7 @@ def _queues_before(after: After, left: MemberStateChanged) -> set[str]:
     return {key for key in history.queues_of(left.client_id, after.entry.at_ms) if not key.startswith("%")}
 
 
-def _key(event: QueueTaken) -> str:
+def _key(event: QueueTaken | QueueDropped) -> str:
     return f"{event.topic}/{event.broker}/{event.queue_id}"
 
 

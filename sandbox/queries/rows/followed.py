@@ -33,6 +33,7 @@ SENTENCES: Mapping[str, Sentence] = {
     "has": Plural(
         "queues", "{who} has {queues} queue after {after_ms}.", "{who} has {queues} queues after {after_ms}."
     ),
+    "has_at_once": Plural("queues", "{who} has {queues} queue at once.", "{who} has {queues} queues at once."),
     "has_none": "{who} has no queue: other members have all of them.",
     "replayed": Plural(
         "replayed", "{replayed} message is delivered again.", "{replayed} messages are delivered again."

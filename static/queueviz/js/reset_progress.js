@@ -8,6 +8,19 @@ import { post } from "./ask.js";
 const STEPS = ["told", "dropped", "waiting", "resumed"], DRAIN_MS = 10000, TICK_MS = 200;
 const filled = (line, values) => line.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
+/** What an undo at this moment repeats and skips; null while an offset is unknown. */
+function priceOfUndo(plan, board) {
+  let [again, skipped] = [0n, 0n];
+  for (const [key, { before }] of plan) {
+    const stored = board.queues[key]?.committed ?? null;
+    if (stored === null || before === "-1") return null;
+    const back = BigInt(stored) - BigInt(before);
+    if (back > 0n) again += back;
+    else skipped -= back;
+  }
+  return { again: number(String(again)), skipped: number(String(skipped)) };
+}
+
 export class ResetProgress {
   #clients = new Map();
   #rows = new Map();
@@ -83,6 +96,8 @@ export class ResetProgress {
     text(say, say.dataset[state]);
     attr(this.view, "data-state", state);
     hide($("#rs-undo", this.foot), reset.method === "undo");
+    const price = $("[data-price]", this.foot), cost = reset.method === "undo" ? null : priceOfUndo(plan, board);
+    text(price, cost ? filled(price.dataset.price, cost) : "");
     if (this.typed) hide(this.typed.parentElement, reset.method === "undo");
   }
 
