@@ -25,6 +25,8 @@ class IncidentTexts(TypedDict):
 
     slug: str
     title: str
+    complaint: str
+    circumstance: str
     symptom: str
     cause: str
     mend: str
@@ -59,6 +61,8 @@ def incident_texts(incident: Incident, labs: str) -> IncidentTexts:
     return {
         "slug": incident.slug,
         "title": gettext(incident.title),
+        "complaint": gettext(incident.complaint),
+        "circumstance": gettext(incident.circumstance),
         "symptom": gettext(incident.symptom),
         "cause": gettext(incident.cause),
         "mend": gettext(incident.mend),

@@ -56,7 +56,7 @@ class TopicLine(TypedDict):
     brokers: list[BrokerLine]
     running: list[BrokerLine]
     messages: int
-    rate: float
+    rate: float | None  # None: unknown at all queues
     write: int
     read: int
     stranded: list[QueueLine]
@@ -138,6 +138,7 @@ def _topic(topic: TopicUse) -> TopicLine:
     ]
     running = [broker for broker in brokers if not broker["down"]]
     queues = [queue for broker in running for queue in broker["queues"]]
+    rates = [rate for queue in queues if (rate := queue["rate_per_s"]) is not None]
     return {
         "topic": topic["topic"],
         "kind": topic["kind"],
@@ -145,7 +146,7 @@ def _topic(topic: TopicUse) -> TopicLine:
         "brokers": brokers,
         "running": running,
         "messages": sum(q["messages"] for broker in brokers for q in broker["queues"]),
-        "rate": sum(queue["rate_per_s"] or 0 for queue in queues),
+        "rate": sum(rates) if rates or not queues else None,
         "write": max((broker["write_queues"] for broker in running), default=0),
         "read": max((broker["read_queues"] for broker in running), default=0),
         "stranded": [queue for queue in queues if queue["stranded"]],

@@ -129,7 +129,7 @@ def _incidents() -> list[Card]:
         Card(
             f"incident-{incident.slug}",
             f"lite/incident/{incident.slug}/",
-            gettext(incident.title),
+            gettext(incident.complaint),
             gettext(incident.symptom),
         )
         for incident in INCIDENTS.values()

@@ -1,4 +1,6 @@
-"""The landing page: one live strip of the demo, and a button that creates a sandbox."""
+"""The landing page: the live board of the demo with a suggested click, and the ways in."""
+
+from typing import cast
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -10,20 +12,27 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from queueviz import engine, refusals
 from queueviz.access import policy, visitor
 from queueviz.boards import BOARDS
+from queueviz.boards.home_texts import HOME
+from queueviz.boards.js_texts import with_texts
+from queueviz.boards.rows import MemberView, QueueView
 from queueviz.forms import NewSandboxForm
 from queueviz.pages import errors, page_snapshot, sandbox_states
 from queueviz.pages.context import THEME_COOKIE, THEMES
 from queueviz.pages.redirects import back_of, go
 from queueviz.pages.sandbox_operations import make_room
-from queueviz.sandboxes import creation, ownership
+from queueviz.sandboxes import creation, demo, ownership
 from queueviz.slugs import root_of
 from sandbox.cluster.templates import TEMPLATES
 from sandbox.control.limits import HostLimits
 from sandbox.kernel.errors import ActionRefused, SandboxError
+from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS
 from sandbox.labs.incidents import INCIDENTS
+from sandbox.queries.rows.followed import SETTLED_MS
 
 DEMO_GROUP = "gate-display"
+SHOWN_QUEUES = 8
+SHOWN_INCIDENTS = 12  # whole rows of two, three and four
 
 
 @require_GET
@@ -33,17 +42,23 @@ def landing(request: HttpRequest) -> HttpResponse:
         "templates": list(TEMPLATES),
         "first_lab": PACKS[0].labs[0],
         "incidents": [
-            {"slug": incident.slug, "title": gettext(incident.title), "symptom": gettext(incident.symptom)}
-            for incident in INCIDENTS.values()
+            {
+                "slug": incident.slug,
+                "complaint": gettext(incident.complaint),
+                "circumstance": gettext(incident.circumstance),
+            }
+            for incident in list(INCIDENTS.values())[:SHOWN_INCIDENTS]
         ],
+        "all_incidents": len(INCIDENTS),
+        "all_labs": len(LABS),
         **sandbox_states.of_visitor(requester, attach=False),
         "first": True,
         "may_attach": policy.may_attach(requester),
         "most": HostLimits().sandboxes_per_visitor,
     }
     try:
-        context |= _live_strip()
-    except SandboxError as quiet:  # the page is worth showing without its strip
+        context |= _live_board()
+    except SandboxError as quiet:  # the page is worth showing without its board
         context["quiet"] = refusals.describe(quiet)[1]["error"]
     return render(request, "queueviz/pages/home.html", context)
 
@@ -56,11 +71,12 @@ def standing(request: HttpRequest) -> HttpResponse:
     return render(request, "queueviz/partials/places.html", context)
 
 
-def _live_strip() -> dict[str, object]:
+def _live_board() -> dict[str, object]:
     sandbox = ownership.demo_sandbox()
     snapshot = engine.answer(engine.port().snapshot(sandbox.slug))
     page = BOARDS["board"]
     context = page_snapshot.of_page(page, sandbox.slug, snapshot, {"group": DEMO_GROUP})
+    members = cast(list[MemberView], context["members"])
     return {
         "sandbox": sandbox,
         "root": root_of(sandbox.slug),
@@ -68,6 +84,11 @@ def _live_strip() -> dict[str, object]:
         "can": page_snapshot.HOST_CAN,
         "tab": "home",
         **context,
+        "texts": with_texts(context["texts"], HOME),
+        "shown_queues": cast(list[QueueView], context["queues"])[:SHOWN_QUEUES],
+        "suggested": next((view for view in members if view.running), members[0] if members else None),
+        "returns_ms": round(demo.CRASHED_FOR_S * 1000),
+        "settled_ms": SETTLED_MS,
     }
 
 

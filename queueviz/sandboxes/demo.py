@@ -1,4 +1,4 @@
-"""Actions of unauthenticated visitors on the demo: three buttons, rate-limited, each undone after a while."""
+"""Actions of unauthenticated visitors on the demo: a few buttons, rate-limited, each undone after a while."""
 
 import logging
 import threading
@@ -26,7 +26,7 @@ _healing: set[Action] = set()  # what a timer waits to do: of each one, however 
 
 
 def admit(visitor: Visitor, action: Action) -> Action:
-    """Return the action as the demo allows it: send, slow or crash, in fixed sizes.
+    """Return the action as the demo allows it: send, slow, crash or restart, in fixed sizes.
 
     Raises `Forbidden`, or ActionRefused (429).
     """
@@ -34,7 +34,7 @@ def admit(visitor: Visitor, action: Action) -> Action:
         allowed: Action = SendMessages(topic=action.topic, count=min(action.count or MOST_MESSAGES, MOST_MESSAGES))
     elif isinstance(action, ChangeActor):
         allowed = ChangeActor(actor=action.actor, work_ms=SLOW_WORK_MS)
-    elif isinstance(action, CrashActor):
+    elif isinstance(action, CrashActor | RestartActor):
         allowed = action
     else:
         raise Forbidden("This sandbox is shared by all visitors. Start your own sandbox: there you can do anything.")

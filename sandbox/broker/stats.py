@@ -5,7 +5,7 @@ from typing import NamedTuple
 from sandbox.broker import stats_items as items
 from sandbox.kernel.clock import Clock
 from sandbox.message.topic_names import SCHEDULE_TOPIC
-from sandbox.store.totals import Mornings, Rate, Total, Turn
+from sandbox.store.totals import Mornings, Rate, Total, Turn, total_per_s
 
 SCHEDULE_GROUP = "SCHEDULE_CONSUMER"  # the group that counters use for the delivery of delayed messages
 
@@ -42,7 +42,7 @@ class BrokerStats:
         self._get: dict[tuple[str, str], _Flow] = {}
         self._cluster_put = self.items.item(items.BROKER_PUT_NUMS, cluster)
         self._cluster_get = self.items.item(items.BROKER_GET_NUMS, cluster)
-        boot_s = clock.monotonic()
+        self._boot_s = boot_s = clock.monotonic()
         self.messages_got, self.pulls_found, self.pulls_missed = Total(boot_s), Total(boot_s), Total(boot_s)
         self.mornings_got = Mornings(clock, utc_offset_minutes)
         self.puts_failed = 0
@@ -89,7 +89,11 @@ class BrokerStats:
         flow = self._get.get((group, topic))
         if flow is None:
             key = items.stats_key(topic, group)
-            flow = _Flow(Rate(), self.items.item(items.GROUP_GET_NUMS, key), self.items.item(items.GROUP_GET_SIZE, key))
+            flow = _Flow(
+                Rate(self._boot_s),
+                self.items.item(items.GROUP_GET_NUMS, key),
+                self.items.item(items.GROUP_GET_SIZE, key),
+            )
             if len(self._get) < items.MAX_ITEMS:
                 self._get[group, topic] = flow
         flow.rate.add(now_s, count, size)
@@ -116,10 +120,11 @@ class BrokerStats:
     def _add(self, name: str, key: str, value: int) -> None:
         self.items.item(name, key).add(self._clock.monotonic(), value, 1)
 
-    def get_per_s(self, group: str) -> float:
-        """Return the messages delivered to a group per second."""
+    def get_per_s(self, group: str) -> float | None:
+        """Return the messages delivered to a group per second.  None: this process has just begun."""
         now_s = int(self._clock.monotonic())
-        return sum(self._get[key].rate.per_s(now_s) for key in sorted(self._get) if key[0] == group)
+        rates = [self._get[key].rate for key in sorted(self._get) if key[0] == group] or [Rate(self._boot_s)]
+        return total_per_s(rate.per_s(now_s) for rate in rates)
 
     @property
     def get_total(self) -> int:

@@ -58,6 +58,15 @@ class GroupHistory:
     def claimed_since_ms(self, client_id: str, mq: MessageQueue) -> int | None:
         return self._claims.get((client_id, mq.topic), {}).get(mq.key)
 
+    def queues_of(self, client_id: str, since_ms: int) -> set[str]:
+        """Return the keys of the queues that a client holds, or released at `since_ms` or later."""
+        held = {key for key, holders in self._holders.items() if client_id in holders}
+        left = {key for key, last in self._left.items() if last.client_id == client_id and _since(last.at_ms, since_ms)}
+        moved = {
+            move["queue"] for move in self.moves if move["from"] == client_id and _since(move["left_ms"], since_ms)
+        }
+        return held | left | moved
+
     def unclaimed_since_ms(self, mq: MessageQueue) -> int | None:
         return self._unclaimed.get(mq.key)
 
@@ -245,6 +254,10 @@ class RebalanceHistory:
         self._groups[name] = group
         _bound(self._groups, GROUPS_KEPT)
         return group
+
+
+def _since(at_ms: int | None, since_ms: int) -> bool:
+    return at_ms is not None and at_ms >= since_ms
 
 
 def _bound(table: dict[Any, Any], most: int) -> None:

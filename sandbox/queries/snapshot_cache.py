@@ -30,14 +30,15 @@ class QueueRate:
     def __init__(self) -> None:
         self._samples: deque[tuple[float, int]] = deque(maxlen=SAMPLES_KEPT + 1)
 
-    def per_s(self, now_s: float, max_offset: int) -> float:
+    def per_s(self, now_s: float, max_offset: int) -> float | None:
+        """Return the rate; None until there was a second between two samples."""
         samples = self._samples
         if not samples or now_s - samples[-1][0] >= SAMPLE_EVERY_S or max_offset < samples[-1][1]:
             samples.append((now_s, max_offset))
         while len(samples) > 1 and now_s - samples[0][0] > SAMPLES_KEPT + SAMPLE_EVERY_S:
             samples.popleft()
         first_s, first = samples[0]
-        return round(max(0, max_offset - first) / (now_s - first_s), 1) if now_s - first_s >= SAMPLE_EVERY_S else 0.0
+        return round(max(0, max_offset - first) / (now_s - first_s), 1) if now_s - first_s >= SAMPLE_EVERY_S else None
 
 
 class SnapshotCache:
@@ -87,7 +88,7 @@ class SnapshotCache:
         seq = max(self._causes.get((group, mq), -1), self._causes.get((EVERY_GROUP, mq), -1))
         return None if seq < 0 else str(seq)
 
-    def rate(self, mq: MessageQueue, max_offset: int) -> float:
+    def rate(self, mq: MessageQueue, max_offset: int) -> float | None:
         rate = self._rates.get(mq)
         if rate is None:
             rate = self._rates[mq] = QueueRate()

@@ -36,7 +36,7 @@ class StoreStats:
         self.calls = 0  # puts of this process; a batch is one
         self._rates: dict[str, Rate] = {}
         self.boot_ms = clock.now_ms()
-        boot_s = clock.monotonic()
+        self._boot_s = boot_s = clock.monotonic()
         self.puts = Total(boot_s)
         self.mornings = Mornings(clock, utc_offset_minutes)
         self.bytes = 0
@@ -52,7 +52,7 @@ class StoreStats:
         for topic, (count, size, _) in self._turn.items():
             rate = self._rates.get(topic)
             if rate is None:
-                rate = self._rates[topic] = Rate()
+                rate = self._rates[topic] = Rate(self._boot_s)
             rate.add(int(at_s), count, size)
             total += count
             self.bytes += size
@@ -71,10 +71,9 @@ class StoreStats:
             self._minute_end_s += minutes * MINUTE_S
         return at_s
 
-    def put_per_s(self, topic: str) -> float:
-        """Return the messages stored per second under a topic."""
-        rate = self._rates.get(topic)
-        return rate.per_s(int(self._clock.monotonic())) if rate else 0.0
+    def put_per_s(self, topic: str) -> float | None:
+        """Return the messages stored per second under a topic.  None: this process has just begun."""
+        return (self._rates.get(topic) or Rate(self._boot_s)).per_s(int(self._clock.monotonic()))
 
     def put_times(self) -> str:
         """Return the durations of puts in the last whole minute as text; `null` before the first minute.

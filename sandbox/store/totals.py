@@ -2,12 +2,14 @@
 
 from bisect import bisect_right
 from collections import deque
+from collections.abc import Iterable
 
 from sandbox.kernel.clock import Clock
 
 SPANS_S = (10, 60, 600)
 DAY_S = 86_400
 WINDOW_S = 10
+LEAST_S = 1.0  # a rate of less time is unknown
 
 
 class Total:
@@ -83,11 +85,12 @@ class Turn(dict[str, list[int]]):
 
 
 class Rate:
-    """Counts per second for the last ten whole seconds and the current one."""
+    """Counts per second for the last ten whole seconds and the current one.  `since_s`: when counting began."""
 
-    __slots__ = ("_bytes", "_counts", "_second", "bytes", "count")
+    __slots__ = ("_bytes", "_counts", "_second", "_since_s", "bytes", "count")
 
-    def __init__(self) -> None:
+    def __init__(self, since_s: float) -> None:
+        self._since_s = since_s
         self._counts = [0] * (WINDOW_S + 1)
         self._bytes = [0] * (WINDOW_S + 1)
         self._second = 0
@@ -103,17 +106,30 @@ class Rate:
         self.count += count
         self.bytes += size
 
-    def per_s(self, now_s: int) -> float:
-        """Return the average of the last ten whole seconds.
+    def per_s(self, now_s: int) -> float | None:
+        """Return the average of the last ten whole seconds, or of the time since counting began.
 
-        The current second is left out, so the figure does not flicker.
+        The current second is left out, so the figure does not flicker.  None: too little time to measure.
         """
         if now_s != self._second:
             self._turn(now_s)
-        return (sum(self._counts) - self._counts[now_s % (WINDOW_S + 1)]) / WINDOW_S
+        counted_s = min(float(WINDOW_S), now_s - self._since_s)
+        if counted_s < LEAST_S:
+            return None
+        return (sum(self._counts) - self._counts[now_s % (WINDOW_S + 1)]) / counted_s
 
     def _turn(self, now_s: int) -> None:
         for second in range(max(self._second + 1, now_s - WINDOW_S), now_s + 1):
             slot = second % (WINDOW_S + 1)
             self._counts[slot] = self._bytes[slot] = 0
         self._second = now_s
+
+
+def total_per_s(rates: Iterable[float | None]) -> float | None:
+    """Return the sum of the rates; None if one of them is unknown.
+
+    >>> total_per_s([1.5, 2.0]), total_per_s([1.5, None])
+    (3.5, None)
+    """
+    known = list(rates)
+    return None if None in known else sum(rate for rate in known if rate is not None)

@@ -13,7 +13,7 @@ MADE_MS = 60_000  # other work may share the machine
 def test_it_opens_at_its_first_marker_and_keys_go_from_marker_to_marker(site: Site) -> None:
     site.page.emulate_media(reduced_motion="reduce")
     site.page.goto(f"{site.base_url}/incidents/")
-    open_it = site.page.get_by_role("button", name="Open: Duplicates after a restart")
+    open_it = site.page.get_by_role("button", name="Open: Messages arrive twice")
     open_it.focus()
     site.page.keyboard.press("Enter")
     site.page.wait_for_url(re.compile(r"/s/[^/]+/\?.*at="), timeout=MADE_MS)

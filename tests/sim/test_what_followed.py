@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sandbox.journal.events import QueueTaken
 from sandbox.simulation.world import World
 
 
@@ -32,10 +33,38 @@ def test_after_a_crash_the_queues_go_to_others_and_messages_come_again(world: Wo
     state, sentences = asked(world, seq)
     assert state == "done"
     assert sentences["crashed"] == {"who": "A"}
-    assert (sentences["took_at_once"]["by"], sentences["took_at_once"]["queues"]) == ("B", 2)
+    assert (sentences["took_at_once"]["by"], sentences["took_at_once"]["names"]) == ("B", "q0, q1")
     again = world.cluster.actors.group_stats["svc"].again_by_cause["crash_before_commit"]
     assert again > 0
     assert sentences["again"] == {"messages": again}
+
+
+def test_the_queues_of_a_member_are_known_however_long_ago_it_took_them(world: World) -> None:
+    took = max(entry.seq for entry in world.entries(QueueTaken))
+    world.run_until(lambda: world.cluster.journal.first_in_memory > took, within_s=900, step_s=5)
+    seq = world.act("CrashActor", actor="A")
+    world.run(40)
+    state, sentences = asked(world, seq)
+    assert (state, sentences["took_at_once"]["names"]) == ("done", "q0, q1")
+
+
+def test_who_took_its_queues_is_still_said_after_the_member_came_back(world: World) -> None:
+    seq = world.act("CrashActor", actor="A")
+    world.run(20)
+    world.act("RestartActor", actor="A")
+    world.run(40)
+    state, sentences = asked(world, seq)
+    assert (state, sentences["took_at_once"]["by"]) == ("done", "B")
+
+
+def test_a_member_with_many_queues_has_their_number(world: World) -> None:
+    world.act("CreateTopic", topic="many", write_queues=16, read_queues=16)
+    for label in "CD":
+        world.act("StartConsumer", actor=label, group="wide", subscriptions=[{"topic": "many"}])
+    world.run(30)
+    seq = world.act("CrashActor", actor="C")
+    world.run(40)
+    assert asked(world, seq)[1]["took_many_at_once"]["queues"] == 8
 
 
 def test_after_a_clean_stop_nothing_comes_again(world: World) -> None:

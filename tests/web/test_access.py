@@ -15,7 +15,7 @@ from queueviz.access.digests import digest
 from queueviz.access.visitor import Visitor, bearer
 from queueviz.models import Grant, Sandbox
 from queueviz.sandboxes import creation, ownership, visitor_actions
-from sandbox.control.actions import ChangeActor, CrashActor, SendMessages
+from sandbox.control.actions import ChangeActor, CrashActor, RestartActor, SendMessages
 from sandbox.control.rights import VERBS
 from sandbox.kernel.errors import ActionRefused
 from tests.web.fake_port import SNAPSHOT, FakePort
@@ -189,6 +189,12 @@ def test_three_buttons_of_the_landing_have_fixed_sizes(port: FakePort, monkeypat
     assert isinstance(done[2], ChangeActor)
     assert done[2].work_ms == (2_000, 4_000)
     assert len(mended) == 2, "what was crashed or slowed comes back by itself"
+
+
+def test_a_crashed_member_of_the_landing_may_be_restarted_before_it_comes_back_by_itself(port: FakePort) -> None:
+    ownership.demo_sandbox()
+    visitor_actions.act(new_visitor(), "landing", {"action": "RestartActor", "actor": "A"})
+    assert [action for _, action, _ in port.acted] == [RestartActor(actor="A")]
 
 
 @pytest.mark.parametrize(("listener", "usual_ms"), [("concurrent", (100, 800)), ("orderly", (50, 400))])

@@ -7,7 +7,9 @@ import pytest
 from django.test import Client
 
 from queueviz.pages.first_steps import FIRST_STEPS
+from queueviz.pages.home import SHOWN_INCIDENTS
 from sandbox.cluster.templates import TEMPLATES
+from sandbox.labs.incidents import INCIDENTS
 from tests.web.engine_calls import start
 from tests.web.fake_port import FakePort
 from tests.web.test_incident_pages import write as write_incident
@@ -57,3 +59,22 @@ def test_a_lab_has_a_question_of_its_own(real_engine: Any) -> None:
     slug = str(answer["Location"]).split("/")[2]
     assert "Back to the lab" in board(owner, slug)
     assert 'class="banner tip"' not in board(owner, slug)
+
+
+def test_the_landing_suggests_to_crash_a_member_of_its_live_board(real_engine: Any) -> None:
+    page = html.unescape(Client().get("/").content.decode())
+    assert "flights → gate-display" in page
+    assert page.count('data-client="') - page.count('data-client=""') == 3, "all members have cards"
+    assert "Crash consumer A" in page
+    assert 'id="finding"' in page
+    assert page.count("btn primary") == 1, "the suggested click is the only blue button"
+
+
+def test_symptoms_are_in_people_s_words_where_the_title_gives_the_cause_away(real_engine: Any) -> None:
+    for address in ("/", "/incidents/"):
+        page = html.unescape(Client().get(address).content.decode())
+        shown = list(INCIDENTS.values())[: SHOWN_INCIDENTS if address == "/" else None]
+        for incident in shown:
+            assert incident.complaint in page
+            assert incident.circumstance in page
+            assert f">{incident.title}<" not in page

@@ -78,7 +78,7 @@ def opened(reader: Client, slug: str = SLUG) -> str:
 def test_the_gallery_shows_all_each_with_its_lab_and_its_recipe() -> None:
     page = html.unescape(Client().get("/incidents/").content.decode())
     for incident in INCIDENTS.values():
-        assert incident.title in page
+        assert incident.complaint in page
         assert incident.symptom in page
         assert incident.cause not in page  # it is to be found
         assert f"/labs/#lab-{incident.lab}" in page
@@ -162,7 +162,7 @@ def test_a_journal_that_cannot_be_read_leaves_the_replay_as_any(visitor: Client,
 def test_it_is_said_in_chinese_too(visitor: Client, mine: str) -> None:
     write(mine, (70, "StopActor", {"actor": "A"}))
     visitor.cookies["django_language"] = "zh-hans"
-    assert "发布之后的堆积" in visitor.get("/incidents/").content.decode()
+    assert "发布之后堆积不断增长" in visitor.get("/incidents/").content.decode()
     assert "发布开始" in visitor.get(f"/s/{mine}/?at=80").content.decode()
 
 

@@ -17,7 +17,7 @@ from queueviz.operations import server_load
 from queueviz.operations.static_files import without_comments
 from queueviz.sandboxes import ownership
 from sandbox.kernel.errors import ActionRefused, Locked
-from tests.web.fake_port import FakePort
+from tests.web.fake_port import SNAPSHOT, FakePort
 
 HTMX = {"HX-Request": "true"}
 TABS = ("", "locks/", "index/", "reset/", "topology/", "topics/", "journal/", "settings/")
@@ -333,3 +333,13 @@ def test_who_has_too_many_sandboxes_deletes_one_and_starts_with_one_button(visit
     assert visitor.get(f"/s/{slugs[0]}/").status_code == 404
     assert Client().post("/new/", {"template": "orders", "instead": slugs[1]}).status_code == 403
     assert visitor.get(f"/s/{slugs[1]}/").status_code == 200
+
+
+def test_a_producer_that_has_just_begun_has_no_rate_yet(
+    visitor: Client, mine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = {"client_id": "10.0.0.9@1", "actor": "till", "state": "running", "rate_per_s": None}
+    monkeypatch.setitem(SNAPSHOT, "producers", [begun])
+    rail = visitor.get(f"/s/{mine}/part/rail/").content.decode()
+    assert "– msg/s" in rail
+    assert "0 msg/s" not in rail

@@ -34,7 +34,7 @@ class GroupStats:
         self.again_by_cause: Counter[str] = Counter()
         self._seen: dict[tuple[str, MessageQueue], OffsetRuns] = {}
         self._histories: dict[tuple[str, MessageQueue], OwnershipHistory] = {}
-        self._done = Rate()
+        self._done = Rate(clock.monotonic())
         self._delays_ms: deque[int] = deque(maxlen=DELAYS_KEPT)
         self._percentiles: tuple[int, int | None, int | None] = (-1, None, None)
         self._noted = 0
@@ -91,7 +91,7 @@ class GroupStats:
             self._delays_ms.append(max(0, now_ms - message.store_ms))
             self._noted += 1
 
-    def per_s(self) -> float:
+    def per_s(self) -> float | None:
         return self._done.per_s(int(self._clock.monotonic()))
 
     def delays_ms(self) -> tuple[int | None, int | None]:

@@ -64,7 +64,8 @@ class ProducerActor:
         return self._failed_before + (self.sender.failed if self.sender is not None else 0)
 
     @property
-    def per_s(self) -> float:
+    def per_s(self) -> float | None:
+        """Messages sent per second; None: unknown, because its process has just begun."""
         return self.sender.per_s() if self.sender is not None and self.lives else 0.0
 
     def begin(self, instance: ClientInstance, wall: Clock, pace: SendRateLimit, preset: Preset) -> None:

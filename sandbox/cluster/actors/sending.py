@@ -33,7 +33,7 @@ class MessageSender:
         self._pace = pace
         self._producer = producer
         self._label = label
-        self._rate = Rate()
+        self._rate = Rate(clock.monotonic())
         self.transact: Callable[[Message], Awaitable[TransactionSendResult]] | None = None  # transactional
         self.sent = 0
         self.failed = 0
@@ -60,7 +60,7 @@ class MessageSender:
         self._rate.add(int(self._clock.monotonic()), 1, len(message.body))
         return True
 
-    def per_s(self) -> float:
+    def per_s(self) -> float | None:
         return self._rate.per_s(int(self._clock.monotonic()))
 
 

@@ -15,6 +15,8 @@ MENDED = act("ChangeActor", 2)
 FLOW_CONTROL = Incident(
     slug="member-holds-back",
     title=_("A throttled member"),
+    complaint=_("Lag grows, but the member is idle"),
+    circumstance=_("the broker is healthy"),
     symptom=_(
         "The consumer of indexer is running and connected, with little network traffic. The broker is healthy. "
         "The lag rises."

@@ -50,6 +50,8 @@ def _share_of(actor: str, messages: int) -> Find:
 HOT_QUEUE = Incident(
     slug="hot-queue",
     title=_("A hot queue"),
+    complaint=_("One member works, others are idle"),
+    circumstance=_("some messages are minutes late"),
     symptom=_(
         "Parcels of one big customer, and some of its neighbors, are minutes late. Three of four members are idle."
     ),

@@ -56,12 +56,15 @@ class Note(NamedTuple):
 class Incident:
     """Incident of the gallery.
 
-    `lab`: slug of the lab that explains it.  `group`, `topic`: the Board that shows it.  `done`: see `timed`.
-    `finding`: code of the finding that names its cause; it opens before the marker that reveals it.
+    `complaint` is what people notice, in their words, and `circumstance` when: neither gives the cause away, as the
+    title does.  `lab`: slug of the lab that explains it.  `group`, `topic`: the Board that shows it.  `done`: see
+    `timed`.  `finding`: code of the finding that names its cause; it opens before the marker that reveals it.
     """
 
     slug: str
     title: str
+    complaint: str
+    circumstance: str
     symptom: str
     cause: str
     mend: str

@@ -31,6 +31,8 @@ def _first_again(evidence: Evidence) -> Moment | None:
 KILLED_MEMBER = Incident(
     slug="duplicates-after-a-restart",
     title=_("Duplicates after a restart"),
+    complaint=_("Messages arrive twice"),
+    circumstance=_("after a crash, a restart, a deploy"),
     symptom=_("Customers got the same receipt twice, all within one minute, after one node of mailer was replaced."),
     cause=_(
         "The process was killed. Messages that it finished in the last five seconds at most were not committed. "

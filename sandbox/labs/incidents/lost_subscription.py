@@ -52,6 +52,8 @@ def _first_after(evidence: Evidence) -> Moment | None:
 LOST_SUBSCRIPTION = Incident(
     slug="lost-subscription",
     title=_("A group with two subscriptions"),
+    complaint=_("Some messages never arrive"),
+    circumstance=_("no error, and the lag is 0"),
     symptom=_("Since the scale-out this morning, no gift order is delivered. No error, no lag."),
     cause=_(
         "The new group member subscribes only to the tag paid. The broker stores the newest subscription per "

@@ -68,6 +68,8 @@ def _dead(evidence: Evidence) -> Moment | None:
 LOST_WITH_THE_MASTER = Incident(
     slug="lost-with-the-master",
     title=_("Messages lost with the master"),
+    complaint=_("Sent messages are gone"),
+    circumstance=_("the producer received SEND_OK"),
     symptom=_("After the failover of broker-a, payments are missing although the producer received SEND_OK for them."),
     cause=_(
         "Replication is asynchronous: a master answers before its slave has the message. The link was cut before "

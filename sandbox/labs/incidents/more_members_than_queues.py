@@ -36,6 +36,8 @@ def _all_work(evidence: Evidence) -> Moment | None:
 MORE_MEMBERS_THAN_QUEUES = Incident(
     slug="more-members-than-queues",
     title=_("Scale-out without speedup"),
+    complaint=_("More members, but not faster"),
+    circumstance=_("the lag grows as before"),
     symptom=_("thumbnails was scaled from four to eight members. Its lag rises as fast as before."),
     cause=_(
         "A queue has one owner in a group. uploads has four queues, and each already had its member: new members "

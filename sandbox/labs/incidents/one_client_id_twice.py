@@ -66,6 +66,8 @@ def _member(label: str, client_id_of: str | None = None) -> StartConsumer:
 ONE_CLIENT_ID_TWICE = Incident(
     slug="one-client-id-twice",
     title=_("Half the queues lag, the rest is delivered twice"),
+    complaint=_("Half of the queues lag"),
+    circumstance=_("the other half is delivered twice"),
     symptom=_(
         "invoicing was scaled from one container to two. Since then two of the four queues of invoices lag. "
         "Customers receive each invoice of the other two twice. Both members are connected."

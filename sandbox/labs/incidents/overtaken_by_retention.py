@@ -34,6 +34,8 @@ def leap(evidence: Evidence) -> Moment | None:
 OVERTAKEN_BY_RETENTION = Incident(
     slug="retention-overtakes-a-slow-group",
     title=_("Retention overtakes a slow group"),
+    complaint=_("Lag falls suddenly, data is missing"),
+    circumstance=_("the group is as slow as before"),
     symptom=_(
         "The lag of archiver fell suddenly, although it is as slow as before. Readings are missing in the archive."
     ),

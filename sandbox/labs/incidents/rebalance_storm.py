@@ -80,6 +80,8 @@ def _storm(evidence: Evidence) -> Moment | None:
 REBALANCE_STORM = Incident(
     slug="rebalance-storm",
     title=_("A rebalance storm by a rolling restart"),
+    complaint=_("Messages are late at every rollout"),
+    circumstance=_("although members restart one by one"),
     symptom=_(
         "During each rollout of pricing, quotes are late and some are computed twice, although members restart "
         "one by one."

@@ -73,6 +73,8 @@ def _at_ms(evidence: Evidence, seq: int) -> int:
 RETRIES_PILE_UP = Incident(
     slug="retries-after-a-release",
     title=_("No lag, but no work done"),
+    complaint=_("The lag is 0, but nothing gets done"),
+    circumstance=_("since the release; all members run"),
     symptom=_("Since the release no invoice is written. The lag of orders is 0, all members run."),
     cause=_(
         "The new release rejects every order. A rejected message goes to the retry topic of the group and counts "

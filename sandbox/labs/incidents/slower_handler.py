@@ -24,6 +24,8 @@ ROLLBACK = act("ChangeActor", 3)
 SLOWER_HANDLER = Incident(
     slug="lag-after-a-deploy",
     title=_("Lag after a deploy"),
+    complaint=_("Lag grows since a deploy"),
+    circumstance=_("no errors, and all members run"),
     symptom=_("Since its release, the lag of billing rises by about three messages a second; there are no errors."),
     cause=_(
         "The new handler needs 0.8 s for a message instead of 0.07 s: two members with two threads finish 5 a "

@@ -39,6 +39,8 @@ def _pinned(evidence: Evidence) -> Moment | None:
 STUCK_ORDER = Incident(
     slug="one-queue-stuck",
     title=_("One queue stuck, the others fine"),
+    complaint=_("One queue is stopped"),
+    circumstance=_("the other queues move on"),
     symptom=_("Some accounts have not moved for a minute; most are on time. The lag of ledger rises slowly."),
     cause=_(
         "One message cannot be processed. An orderly group does not skip it: its queue stops, with all accounts "

@@ -22,6 +22,8 @@ def _first_again(evidence: Evidence) -> Moment | None:
 WRONG_RESET = Incident(
     slug="reset-gone-wrong",
     title=_("A wrong reset by time"),
+    complaint=_("A whole day is consumed again"),
+    circumstance=_("after a reset of the offsets"),
     symptom=_(
         "Points were credited twice for purchases of the whole day, not only for the ten seconds that were "
         "to be done again."

@@ -12,15 +12,16 @@ from sandbox.journal.events import (
     MemberStateChanged,
     OffsetsReset,
     QueueDropped,
-    QueuesAssigned,
     QueueTaken,
 )
 from sandbox.journal.journal import Overrun
+from sandbox.message.queue import MessageQueue
 from sandbox.queries.questions.answers import answers
-from sandbox.queries.rows.followed import DONE, UNKNOWN, WAITING, Followed, FollowedSentence
+from sandbox.queries.rows.followed import DONE, SETTLED_MS, UNKNOWN, WAITING, Followed, FollowedSentence
+from sandbox.queries.snapshot_cache import cache_of
 
-SETTLED_MS = 30_000  # a rebalance takes up to 20 s, and a commit 5 s
 AT_ONCE_MS = 100
+NAMED = 6  # queues whose names a sentence has; above that it has their number
 QUIET_MS = 1_000  # without a queue that changes its owner: the rebalance is over
 EXPIRE_MS = 120_000  # without a heartbeat (spec broker-behaviour 5)
 NOTHING: Followed = {"state": UNKNOWN, "sentences": []}
@@ -170,29 +171,25 @@ def _taken(after: After, left: MemberStateChanged) -> tuple[list[FollowedSentenc
         return [], True
     if not takers:
         return ([_say("untaken")] if after.settled else []), False
-    taken = {_key(entry.event): entry for entry in takers if isinstance(entry.event, QueueTaken)}
-    by = dict.fromkeys(_label(after, _client(entry)) for entry in taken.values())
+    taken = {_key(entry.event): entry for entry in reversed(takers) if isinstance(entry.event, QueueTaken)}  # the first
+    by = sorted({_label(after, _client(entry)) for entry in taken.values()})
     after_ms = max(entry.at_ms for entry in taken.values()) - after.entry.at_ms
-    took = "took_at_once" if after_ms < AT_ONCE_MS else "took"
-    return [_say(took, by=", ".join(by), queues=len(taken), after_ms=after_ms)], len(taken) == len(queues)
+    took = "took" if len(taken) <= NAMED else "took_many"
+    values = {"by": ", ".join(by), "queues": len(taken), "names": _names(after, taken), "after_ms": after_ms}
+    return [_say(f"{took}_at_once" if after_ms < AT_ONCE_MS else took, **values)], len(taken) == len(queues)
+
+
+def _names(after: After, keys: Iterable[str]) -> str:
+    """Return the names of queues in their order, separated by commas: `q0`, or `broker-a:0` if there are brokers."""
+    queues = sorted(MessageQueue.from_key(key) for key in keys)
+    one_broker = len({node.name for node in after.cluster.nodes.brokers}) == 1
+    return ", ".join(f"q{mq.queue_id}" if one_broker else mq.row for mq in queues)
 
 
 def _queues_before(after: After, left: MemberStateChanged) -> set[str]:
-    """Return the queues that the member had, by its newest assignments before the action."""
-    by_topic: dict[str, tuple[str, ...]] = {}
-    for entry in _before(after):
-        event = entry.event
-        if (
-            isinstance(event, QueuesAssigned)
-            and (event.group, event.client_id) == (left.group, left.client_id)
-            and not event.topic.startswith("%")
-        ):
-            by_topic[event.topic] = event.queues
-    return {queue for queues in by_topic.values() for queue in queues}
-
-
-def _before(after: After) -> Iterable[Entry]:
-    return (entry for entry in after.cluster.journal.tail() if entry.seq < after.entry.seq)
+    """Return the keys of the queues that the member had at the time of the action."""
+    history = cache_of(after.cluster).rebalances.group(left.group)
+    return {key for key in history.queues_of(left.client_id, after.entry.at_ms) if not key.startswith("%")}
 
 
 def _key(event: QueueTaken | QueueDropped) -> str:

@@ -13,6 +13,7 @@ from sandbox.queries import reset_plan
 from sandbox.queries.questions.answers import answers
 from sandbox.queries.reset_plan import Holding, Note, Refusal, ResetPlan, ResetWish, check_wish, make_plan
 from sandbox.queries.rows.groups import GroupView
+from sandbox.store.totals import total_per_s
 
 HISTOGRAM_BARS = 60
 HISTOGRAM_SAMPLES = 300  # messages sampled, spread evenly over all queues
@@ -123,9 +124,11 @@ def _catch_up_ms(cluster: Cluster, wish: ResetWish, lag: int) -> int | None:
         orderly = actor.settings.listener == "orderly"
         hands = max(1, queues // len(view.actors)) if orderly else actor.settings.threads
         can_per_s += hands * 1000 / max(1.0, (low + high) / 2)
-    come_per_s = sum(broker.store.stats.put_per_s(wish.topic) for broker in view.masters.values())
     if lag == 0:
         return 0
+    come_per_s = total_per_s(broker.store.stats.put_per_s(wish.topic) for broker in view.masters.values())
+    if come_per_s is None:
+        return None
     return round(lag / (can_per_s - come_per_s) * 1000) if can_per_s > come_per_s else None
 
 

@@ -6,6 +6,7 @@ from typing import TypedDict
 from sandbox.kernel.sentences import Plural, Sentence
 
 WAITING, DONE, UNKNOWN = "waiting", "done", "unknown"
+SETTLED_MS = 30_000  # a rebalance takes up to 20 s, and a commit 5 s
 
 FOLLOWED = frozenset(
     {"CrashActor", "StopActor", "HangActor", "StartConsumer", "RestartActor", "ResetOffsets", "UndoReset"}
@@ -18,10 +19,14 @@ SENTENCES: Mapping[str, Sentence] = {
         "{who} hangs. Brokers keep it for {kept_ms} without a heartbeat; until then its {queues} queue waits.",
         "{who} hangs. Brokers keep it for {kept_ms} without a heartbeat; until then its {queues} queues wait.",
     ),
-    "took": Plural(
+    "took": "{by} took {names} after {after_ms}.",
+    "took_at_once": "{by} took {names} at once.",
+    "took_many": Plural(
         "queues", "{by} took its {queues} queue after {after_ms}.", "{by} took its {queues} queues after {after_ms}."
     ),
-    "took_at_once": Plural("queues", "{by} took its {queues} queue at once.", "{by} took its {queues} queues at once."),
+    "took_many_at_once": Plural(
+        "queues", "{by} took its {queues} queue at once.", "{by} took its {queues} queues at once."
+    ),
     "untaken": "No other member has taken its queues.",
     "again": Plural("messages", "{messages} message was delivered again.", "{messages} messages were delivered again."),
     "never_again": "No message was delivered again.",

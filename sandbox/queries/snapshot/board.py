@@ -22,7 +22,7 @@ from sandbox.queries.rows.board import (
 )
 from sandbox.queries.rows.groups import GroupView
 from sandbox.queries.rows.lag import row_lag
-from sandbox.queries.snapshot.calm import CalmFigures, calm_member, calm_queue
+from sandbox.queries.snapshot.calm import CalmFigures, calm_member, calm_queue, rounded
 from sandbox.queries.snapshot.flow import flow_of
 from sandbox.queries.snapshot.member_words import members_differ
 from sandbox.queries.snapshot.members import member_rows
@@ -30,6 +30,7 @@ from sandbox.queries.snapshot.queues import broadcast_row, queue_row
 from sandbox.queries.snapshot.redelivery import redelivered_notes, redelivered_on_crash
 from sandbox.queries.snapshot.retries import retrying
 from sandbox.queries.snapshot_cache import cache_of
+from sandbox.store.totals import total_per_s
 
 Queues = dict[str, QueueRow]
 
@@ -189,8 +190,8 @@ def _pulled_ms(view: GroupView, topic: str, key: str) -> int | None:
     return None if pull is None else pull.at_ms
 
 
-def _in_per_s(view: GroupView, topic: str) -> float:
-    return round(sum(broker.store.stats.put_per_s(topic) for broker in view.masters.values()), 1)
+def _in_per_s(view: GroupView, topic: str) -> float | None:
+    return rounded(total_per_s(broker.store.stats.put_per_s(topic) for broker in view.masters.values()))
 
 
 def lag_of(queues: Mapping[Any, QueueRow]) -> str | None:

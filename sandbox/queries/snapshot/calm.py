@@ -64,3 +64,8 @@ def whole(per_s: float) -> float:
     [0.0, 0.4, 2, 31]
     """
     return per_s if per_s < 1 else round(per_s)
+
+
+def rounded(per_s: float | None) -> float | None:
+    """Return a rate with one decimal; None if it is unknown."""
+    return None if per_s is None else round(per_s, 1)

@@ -5,6 +5,7 @@ from sandbox.cluster.actors.actors import Actor
 from sandbox.cluster.actors.producer_actor import ProducerActor
 from sandbox.cluster.cluster import Cluster
 from sandbox.queries.rows.clients import ProducerCounts, ProducerOfClient, ProducerProcess, ProducerTopic
+from sandbox.queries.snapshot.calm import rounded
 
 QUEUES_SHOWN = 64
 
@@ -18,7 +19,7 @@ def producer_row(cluster: Cluster, actor: Actor | None, producer: Producer | Non
         counts: ProducerCounts = {
             "selector": actor.settings.selector,
             "topic": actor.settings.topic,
-            "per_s": round(actor.per_s, 1),
+            "per_s": rounded(actor.per_s),
             "sent": actor.sent,
             "failed": actor.failed,
         }

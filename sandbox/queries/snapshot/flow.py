@@ -3,8 +3,10 @@
 from sandbox.cluster.cluster import Cluster
 from sandbox.control.group_state import Flow
 from sandbox.queries.rows.groups import GroupView, topics_of
+from sandbox.queries.snapshot.calm import rounded
 from sandbox.queries.snapshot_cache import cache_of
 from sandbox.remoting.channel import LOOPBACK
+from sandbox.store.totals import total_per_s
 
 
 def members_there(view: GroupView) -> int:
@@ -22,10 +24,10 @@ def flow_of(cluster: Cluster, view: GroupView) -> Flow:
     """
     if not members_there(view):
         return Flow(0.0, 0.0)
-    delivered = sum(broker.stats.get_per_s(view.group) for broker in view.answering.values())
+    delivered = total_per_s(broker.stats.get_per_s(view.group) for broker in view.answering.values())
     stats = cluster.actors.group_stats.get(view.group)
     consumed = _commits(cluster, view) if stats is None or _wire_members(view) else stats.per_s()
-    return Flow(None if consumed is None else round(consumed, 1), round(delivered, 1))
+    return Flow(rounded(consumed), rounded(delivered))
 
 
 def _wire_members(view: GroupView) -> list[str]:

@@ -27,6 +27,7 @@ from sandbox.queries.rows.snapshot import (
     TopicRow,
 )
 from sandbox.queries.snapshot.board import group_strategy, known_queues, lag_of, queue_rows, with_retries
+from sandbox.queries.snapshot.calm import rounded
 from sandbox.queries.snapshot.groups import group_names, topics_read
 from sandbox.queries.snapshot.member_words import members_differ
 from sandbox.queries.snapshot.members import member_rows
@@ -217,7 +218,7 @@ def producer_rows(cluster: Cluster) -> list[ProducerRow]:
                 "state": actor.state,
                 "transport": "loopback",
                 "topic": actor.settings.topic,
-                "rate_per_s": round(actor.per_s, 1),
+                "rate_per_s": rounded(actor.per_s),
                 "sent": actor.sent,
                 "failed": actor.failed,
                 "unavailable": {broker: at_ms for broker, at_ms in sorted(until.items()) if at_ms > now_ms},

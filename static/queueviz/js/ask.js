@@ -13,8 +13,11 @@ let clock = null; // the sandbox's
 let address = ""; // of the sandbox
 const UNDO_MS = 20000;
 
-/** @param {{ root: string, can: string[], time?: import("./clock.js").SandboxClock | null }} options */
-export function setUpActions({ root, can, time = null }) {
+/**
+ * `followed`: the element for the sentence about what an action led to; by default it is one of the lines in the corner.
+ * @param {{ root: string, can: string[], time?: import("./clock.js").SandboxClock | null, followed?: string }} options
+ */
+export function setUpActions({ root, can, time = null, followed = "" }) {
   clock = time;
   address = root;
   setUpToasts($("#toasts"));
@@ -33,7 +36,7 @@ export function setUpActions({ root, can, time = null }) {
   });
   document.body.addEventListener("queueviz:acted", ({ target, detail }) => {
     acted(target, detail.seq);
-    if (detail.follow) htmx.ajax("GET", `${address}ask/what-followed/?seq=${detail.seq}`, { target: "#toasts", swap: "beforeend" }).catch(() => {}); // it may sleep by now
+    if (detail.follow) htmx.ajax("GET", `${address}ask/what-followed/?seq=${detail.seq}`, followed ? { target: followed, swap: "innerHTML" } : { target: "#toasts", swap: "beforeend" }).catch(() => {}); // it may sleep by now
   });
   document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
     const said = $(".refusal", detail.target);

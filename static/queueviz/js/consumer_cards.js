@@ -6,7 +6,6 @@ import { colour, shortId } from "./names.js";
 import { runs } from "./offsets.js";
 import { pagesRoot, t } from "./words.js";
 
-const MANY = 4; // cards that have no room unless they are compact
 const TONES = { running: "k-ok", starting: "k-move", stopping: "k-move", hung: "k-bad", crashed: "k-bad", refused: "k-bad", stopped: "k-quiet" };
 const BUTTONS = {
   running: ["slow", "change", "HangActor", "StopActor", "CrashActor"],
@@ -27,6 +26,7 @@ export class Cards {
   selected = null;
   /** @type {HTMLElement | null} */
   shelf = null;
+  many = 4; // cards that have no room unless they are compact
   #room = { height: 0, fitted: "" };
 
   constructor(box, template, add) {
@@ -83,7 +83,7 @@ export class Cards {
     }
     if (this.add) this.#idle(idle, data);
     const sentences = [...this.cards.values()].filter((card) => !card.say.hidden).length; // two are as high as a card
-    this.#fit(this.cards.size + sentences / 2 >= MANY, `${this.cards.size} ${sentences} ${idle.length}`);
+    this.#fit(this.cards.size + sentences / 2 >= this.many, `${this.cards.size} ${sentences} ${idle.length}`);
   }
 
   /** Where compact cards are still too high for the column, they have no meters; where that is not enough, it scrolls. */
@@ -121,9 +121,9 @@ export class Cards {
     text(card.word, t(`state.${state}`));
     if (card.state !== undefined && card.state !== state) $(".answer", card.node)?.replaceChildren(); // it was about the state before
     card.state = state;
-    this.#meters(card, member);
+    if (card.ms) this.#meters(card, member); // a compact card has none
     const line = this.line(id, member, data, now, shorts);
-    hide(card.ms, out);
+    if (card.ms) hide(card.ms, out);
     hide(card.say, !line);
     if (line) rich(card.say, line);
     const wanted = BUTTONS[state] ?? [];

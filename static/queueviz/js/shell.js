@@ -10,13 +10,15 @@ import { needed, once } from "./later.js";
 import { Live } from "./live.js";
 import { Pill } from "./pill.js";
 import { Scrubber } from "./scrubber.js";
+import { touchFindings } from "./shown_channels.js";
 import { setUpTwin } from "./table_twin.js";
 import { setUpTheme } from "./theme.js";
 import { Transport } from "./transport.js";
 import { queueOf, sentence, t } from "./words.js";
 
+export { show } from "./shown_channels.js";
+
 const SHAPE = new Set("BrokerStarted BrokerStopped NameServerStarted NameServerStopped DiskChanged TopicChanged ActionTaken".split(" "));
-const FINDINGS = new Set(["FindingOpened", "FindingClosed", "SandboxWoken", "ClockChanged"]);
 const SILENT = new Set(["asleep", "stopped"]); // the page says it elsewhere: in its head, in the finding
 const SLEEP = new Set(["SandboxSlept", "SandboxWoken"]);
 
@@ -57,7 +59,7 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
       gap = null;
       for (const row of rows) if (!first) judge(row);
       for (const row of rows) if (!first && row.type === "OffsetsReset" && row.method !== "undo" && actions.can("reset") && !config.attached) offerUndo(row);
-      if (!first && (clock.rate === 0 || rows.some((row) => FINDINGS.has(row.type)))) document.body.dispatchEvent(new CustomEvent("queueviz:findings"));
+      if (!first && (clock.rate === 0 || touchFindings(rows))) document.body.dispatchEvent(new CustomEvent("queueviz:findings"));
       if (!first && rows.some((row) => SHAPE.has(row.type) || row.reason === "disk")) document.body.dispatchEvent(new CustomEvent("queueviz:shape"));
       first = false;
     },
@@ -91,23 +93,6 @@ export function startShell({ onFacts = () => {}, keys = {}, after = "0" } = {}) 
   const page = (globalThis.queueviz = { config, clock, painter, live, actions, transport, keys: pressed }); // for the console
   if ($("#class-bands")) needed(() => import("./class_bands.js"), () => unanswered(document.body)).then((it) => it.setUpBands(page));
   return page;
-}
-
-/** Follow a channel and paint it with the next frame; frozen pages acknowledge without painting. */
-export function show({ live, painter, config }, name, paint, { element = null } = {}) {
-  const handlers = {
-    changed(channel, jump) {
-      if (painter.frozen) live.painted(channel);
-      painter.mark(channel, (it, jumps) => {
-        paint(it.data, jumps || live.quiet_ms > 2000);
-        live.painted(it);
-      }, jump);
-    },
-  };
-  const options = { first: config.first[name] ?? null };
-  const channel = element ? live.followVisible(element, name, handlers, options) : live.follow(name, handlers, options);
-  if (channel.data) painter.mark(channel, (it) => paint(it.data, true), true);
-  return channel;
 }
 
 /** Announced events. Their texts come from the journal's facts, not from changes on screen. */
