@@ -17,7 +17,6 @@ from queueviz.texts import Texts
 from sandbox.labs.catalogue import LABS
 from sandbox.labs.catalogue.packs import PACKS
 from sandbox.labs.lab import Question
-from sandbox.labs.question_kinds import Number
 from sandbox.queries.rows.labs import AskedRow, LabRow, MetRow, OpenStepRow, VerdictRow
 
 KEY_BYTES = 12
@@ -85,8 +84,8 @@ def _choices(lab: LabRow, step: int) -> dict[str | None, str]:
 
 
 def _met(met: MetRow, asked: Question | None, choices: Mapping[str | None, str]) -> dict[str, object]:
-    kind, truth = asked and asked.kind, met["truth"]
-    tolerance = kind.tolerance(float(truth)) if isinstance(kind, Number) and truth is not None else 0
+    truth = met["truth"]
+    tolerance = 0 if asked is None or truth is None else asked.tolerance(truth)
     return {
         **met,
         "text": marked(met["text"], met["values"]),

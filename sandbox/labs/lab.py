@@ -11,7 +11,7 @@ from typing import NamedTuple
 from sandbox.control.actions import Action
 from sandbox.kernel.chance import Chance
 from sandbox.labs.evidence import Evidence, Numbers
-from sandbox.labs.question_kinds import Answer, Choice, EventClick, Kind
+from sandbox.labs.question_kinds import Answer, Choice, EventClick, Kind, Number
 from sandbox.labs.script import Play
 from sandbox.labs.verdict import Verdict
 
@@ -50,6 +50,10 @@ class Question:
     def options(self) -> tuple[tuple[str, str], ...]:
         """Values and texts of a choice; empty for any other kind of question."""
         return self.kind.options if isinstance(self.kind, Choice) else ()
+
+    def tolerance(self, truth: str) -> float:
+        """Return the difference from a true number up to which an answer is right, too; 0 of other kinds."""
+        return self.kind.tolerance(float(truth)) if isinstance(self.kind, Number) else 0
 
     def judge(self, evidence: Evidence, answer: Answer) -> Verdict:
         truth = self.right(evidence)

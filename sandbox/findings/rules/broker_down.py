@@ -41,7 +41,7 @@ def _finding(view: ClusterView, node: str, row: BrokerRow) -> Finding:
     ]
     shared = {(queue.topic, queue.name) for _, queue, _ in queues}
     consequences = tuple(_consequences(view, row, queues))
-    counts = {name: value for said in consequences for name, value in said.values.items() if name in BESIDE}
+    counts = {name: value for sentence in consequences for name, value in sentence.values.items() if name in BESIDE}
     return Finding(
         CODE,
         ERROR,
