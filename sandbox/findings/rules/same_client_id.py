@@ -28,6 +28,7 @@ def _finding(view: ClusterView, group: GroupNow, client_id: str) -> Finding:
     keys = [key for key in group.members if key == client_id or key.startswith(f"{client_id} ")]
     connections = max((group.members[key]["same_id"] for key in keys), default=2)
     unread = [queue for queue in group.queues() if queue.row["owner"] is None and queue.row["assigned"] is None]
+    shared = listed([queue.name for queue in group.queues() if queue.row["owner"] in keys])  # a row names one owner
     copy = group.members[keys[-1]]["actor"] if keys else None
     return Finding(
         CODE,
@@ -54,10 +55,7 @@ def _finding(view: ClusterView, group: GroupNow, client_id: str) -> Finding:
         reason=ATTACHED if view.attached else OUTSIDE if copy is None else "",
         figures=of_members(
             keys,
-            lambda key: {
-                "connections": group.members[key]["same_id"],
-                "names": listed([queue.name for queue in group.queues() if queue.row["owner"] == key]),
-            },
+            lambda key: {"connections": group.members[key]["same_id"], "names": shared},
             beside={"unread": len(unread)},
         ),
     )
