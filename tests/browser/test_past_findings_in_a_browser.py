@@ -12,10 +12,10 @@ from tests.browser.conftest import PHONE, Site
 MADE_MS = 60_000  # other work may share the machine
 
 
-def opened(site: Site, title: str) -> None:
+def opened(site: Site, complaint: str) -> None:
     """Open an incident at its first marker."""
     site.page.goto(f"{site.base_url}/incidents/")
-    site.page.get_by_role("button", name=f"Open: {title}").click()
+    site.page.get_by_role("button", name=f"Open: {complaint}").click()
     site.page.wait_for_url(re.compile(r"/s/[^/]+/\?.*at="), timeout=MADE_MS)
     site.slug = site.page.url.split("/s/")[1].split("/")[0]
     site._started.append(site.slug)
@@ -23,7 +23,7 @@ def opened(site: Site, title: str) -> None:
 
 def test_the_line_of_findings_is_that_of_the_event(site: Site) -> None:
     site.page.emulate_media(reduced_motion="reduce")
-    opened(site, "One queue stuck, the others fine")
+    opened(site, "One queue is stopped")
     line, markers = site.page.locator("#finding"), site.page.locator("#incident ol")
     expect(line).to_contain_text("No finding is open at this event.")
     markers.get_by_role("link", name="Offset blocked").click()
@@ -44,7 +44,7 @@ def test_the_line_of_findings_is_that_of_the_event(site: Site) -> None:
 
 
 def test_why_leads_to_all_findings_of_the_event(site: Site) -> None:
-    opened(site, "One queue stuck, the others fine")
+    opened(site, "One queue is stopped")
     site.page.locator("#incident ol").get_by_role("link", name="Offset blocked").click()
     site.page.locator("#finding").get_by_role("link", name="Why").click()
     site.page.wait_for_url(re.compile(r"/findings/\?at=\d+"))
@@ -55,7 +55,7 @@ def test_why_leads_to_all_findings_of_the_event(site: Site) -> None:
 
 
 def test_a_recording_names_the_findings_that_are_open_at_its_event(site: Site, tmp_path: Path) -> None:
-    opened(site, "One queue stuck, the others fine")
+    opened(site, "One queue is stopped")
     request, address = site.page.request, f"{site.base_url}/api/sandboxes/{site.slug}/recording?from=1300&to=1950"
     for _ in range(200):
         answer = request.get(address)

@@ -1,13 +1,16 @@
 /* One lag value per queue and second of the sandbox's clock. The page requests missing seconds from the sandbox, which keeps five
    minutes; for a real cluster they stay unknown, and a reload of the tab keeps the rest. */
 
+import { calm } from "./lag_lines.js";
+
 const KEEP = 600;
 
 class Series {
   values = [];
   version = 0;
-  tail(n) {
-    return this.values.slice(-n);
+  /** The last `n` values as the small curves draw them. */
+  calmTail(n) {
+    return calm(this.values.slice(-n));
   }
 }
 

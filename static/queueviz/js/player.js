@@ -15,7 +15,7 @@ import { t, valueWord } from "./words.js";
 const BOARD = "board/";
 const SPEEDS = [1, 2, 5, 20];
 const ALL_FACTS = 20; // chunks; of longer recordings the index alone is read
-const EMPTY = { version: 0, values: [], tail: () => [] };
+const EMPTY = { version: 0, values: [], calmTail: () => [] };
 
 /**
  * @param {HTMLElement} element holds the markup of partials/player.html

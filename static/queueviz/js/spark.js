@@ -1,13 +1,12 @@
 /* The small curve beside each queue: its lag over five minutes. Redrawn only when the history has a new second. */
 import { attr } from "./dom.js";
-import { calm } from "./lag_lines.js";
 
 const W = 86, H = 26, POINTS = 60;
 
 export function drawSpark(node, series) {
   if (node._version === series.version) return;
   node._version = series.version;
-  const values = calm(series.tail(300)), each = Math.max(1, Math.ceil(values.length / POINTS));
+  const values = series.calmTail(300), each = Math.max(1, Math.ceil(values.length / POINTS));
   const points = [];
   for (let i = values.length - 1; i >= 0; i -= each) points.unshift(values[i]);
   node._paths ??= [node.querySelector(".area"), node.querySelector(".line")];
