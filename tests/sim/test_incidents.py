@@ -51,6 +51,7 @@ def test_there_are_thirteen_each_with_a_lab_and_what_an_owner_may_do() -> None:
         assert with_seed(incident.seed) is incident
         assert 3 <= len(incident.markers) <= LIMITS.share_notes
         assert any(marker.question for marker in incident.markers)
+        assert not any("{" in marker.question for marker in incident.markers), "a question is shown as it is written"
         assert [one.at_ms for one in incident.done] == sorted(one.at_ms for one in incident.done)
         assert all(allows("owner", one.action) for one in incident.done), [name_of(one.action) for one in incident.done]
     assert with_seed(f"{SEED}none") is None

@@ -87,7 +87,7 @@ STUCK_ORDER = Incident(
             title=_("First failure"),
             find=_first_failure,
             text=_("The handler rejects {key} in q{queue}."),
-            question=_("What does this do to the other accounts of q{queue}, and to the other queues?"),
+            question=_("What does this do to the other accounts of this queue, and to the other queues?"),
         ),
         Marker(
             title=_("Offset blocked"),
