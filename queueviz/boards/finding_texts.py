@@ -67,7 +67,7 @@ def _shown(name: str, value: object, queue_names: Mapping[str, str], at_ms: int 
         return duration(str(value)) if at_ms is None else moving_duration(name, value, at_ms)
     if name == "queue":
         return queue_names.get(str(value), str(value))
-    if name == "names" or (name == "queues" and not isinstance(value, int)):
+    if name == "names":
         return ", ".join(queue_names.get(queue, queue) for queue in str(value).split(", "))
     if name in VALUES_OF:
         return str(VALUES.get(str(value), value))

@@ -224,7 +224,12 @@ def _check(row: CheckRow) -> CheckView:
 
 def line_of(board: Place, readings: Readings) -> Context:
     """Return the values of the Board's line."""
-    group, view = board.group(), all_of(board, readings)
+    return line(board, all_of(board, readings))
+
+
+def line(board: Place, view: FindingsView) -> Context:
+    """Return the worst finding of the Board's group and topic, the others, and those of the whole sandbox."""
+    group = board.group()
     findings = of_board(view["findings"], group["group"] if group else None, board.topic(group))
     return {
         "finding": findings[0] if findings else None,

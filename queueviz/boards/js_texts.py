@@ -163,7 +163,7 @@ TEXTS: CountedTexts = {
     "time.resume": _("Resume view"),
     "act.sent": _("sent #{seq}"),
     "act.failed": _("The server did not answer. Try again."),
-    "act.nobody": _("No member is running now. Wait a moment."),
+    "act.no_member": _("No member is running now. Wait a moment."),
     "say.lock": _("{queue} lock granted to {who}"),
     "say.crashed": _("{who} crashed"),
     "say.hung": _("{who} stopped responding"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 
 from queueviz.boards.board import live_config
-from queueviz.boards.finding_views import FindingsView, of_board, trees, view_of
+from queueviz.boards.finding_views import FindingsView, line, trees, view_of
 from queueviz.boards.js_texts import texts
 from queueviz.boards.page import Context, Place
 from queueviz.boards.past_facts import PastFindings
@@ -17,14 +17,7 @@ from queueviz.templatetags.formats import duration, number
 
 def line_at(board: Place, past: PastFindings) -> Context:
     """Return the values of the Board's line at an event."""
-    group, view = board.group(), _view(board, past)
-    findings = of_board(view["findings"], group["group"] if group else None, board.topic(group))
-    return {
-        "finding": findings[0] if findings else None,
-        "more_findings": findings[1:],
-        "all_findings": view,
-        "known_from": past.from_seq,
-    }
+    return {**line(board, _view(board, past)), "known_from": past.from_seq}
 
 
 def page_at(board: Place, past: PastFindings) -> Context:

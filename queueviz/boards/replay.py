@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from queueviz.boards.board import STRATEGIES, live_config, names_of
 from queueviz.boards.counted import Counted, CountedTexts
 from queueviz.boards.js_texts import PageTexts, texts, words
-from queueviz.boards.page import Context, Place, topics_of
+from queueviz.boards.page import Context, PastContext, Place, topics_of
 from queueviz.boards.past_facts import PastFindings
 from queueviz.boards.past_findings import line_at
 from queueviz.boards.player_texts import PLAYER_WORDS
@@ -119,16 +119,23 @@ def context_at(now: Snapshot, state: StateAnswer, findings: PastFindings, query:
     }
 
 
-def snapshot_at(now: Snapshot, at_ms: int | None) -> Snapshot:
-    """Return the newest snapshot with the stopped clock of a past event."""
-    return {**now, "at_ms": now["at_ms"] if at_ms is None else at_ms, "rate": 0, "reached_rate": None}
+def recorded_at(past: PastContext, now: Snapshot, slug: str, findings: PastFindings, query: dict[str, str]) -> Context:
+    """Return the values of a view that is drawn from the facts of findings, with the stopped clock of their event.
+
+    `now`: the newest snapshot.
+    """
+    at_ms = now["at_ms"] if findings.at_ms is None else findings.at_ms
+    snapshot: Snapshot = {**now, "at_ms": at_ms, "rate": 0, "reached_rate": None}
+    drawn = past(Place(slug, snapshot, query), findings)
+    return {**follow(drawn, now, findings.at), "snapshot": snapshot}
 
 
 def follow(drawn: Context, now: Snapshot, at: int) -> Context:
-    """Return a view's values with those of its line at the foot, which leads to other events."""
-    live, shown = cast(Context, drawn["live"]), cast(PageTexts, drawn["texts"])
-    live["replay"] = {"at": at, "newest": now.get("seq"), "newest_ms": now.get("at_ms")}
-    shown["texts"] |= words(PLAYER_WORDS | WORDS)
+    """Return a view's values with those of its line at the foot, which leads to other events; a panel has none."""
+    if "live" in drawn:
+        live, shown = cast(Context, drawn["live"]), cast(PageTexts, drawn["texts"])
+        live["replay"] = {"at": at, "newest": now.get("seq"), "newest_ms": now.get("at_ms")}
+        shown["texts"] |= words(PLAYER_WORDS | WORDS)
     return drawn
 
 

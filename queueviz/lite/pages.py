@@ -21,7 +21,7 @@ from queueviz.boards.js_texts import texts
 from queueviz.boards.page import BoardPage, Context, Part, Place
 from queueviz.boards.page_values import page_values
 from queueviz.boards.past_facts import EVENT, ROWS, FactSearch, PastFindings
-from queueviz.boards.replay import FOLLOWS, context_at, follow, snapshot_at
+from queueviz.boards.replay import FOLLOWS, context_at, recorded_at
 from queueviz.boards.shell import Entry, shell_values
 from queueviz.form_fields import fields_of
 from queueviz.lite.addresses import Addresses
@@ -210,10 +210,7 @@ class Pages:
                 "In the browser, only the Board, What is wrong and the Journal show the past.",
                 "Open the Board at this event.",
             )
-        findings = await self._past_findings(at)
-        then = snapshot_at(snapshot, findings.at_ms)
-        drawn = board.past(Place(slug, then, query), findings)
-        return event | (follow(drawn, snapshot, at) if "live" in drawn else drawn) | {"snapshot": then}
+        return event | recorded_at(board.past, snapshot, slug, await self._past_findings(at), query)
 
     async def _past_findings(self, at: int) -> PastFindings:
         slug = self._addresses.slug

@@ -8,9 +8,9 @@ from django.shortcuts import render
 from queueviz import engine, refusal_texts
 from queueviz.access import policy, visitor
 from queueviz.boards.incident_board import incident_values
-from queueviz.boards.page import BoardPage, Context, Part, PastContext, Place
+from queueviz.boards.page import BoardPage, Context, Part, PastContext
 from queueviz.boards.player_texts import PLAYER_WORDS
-from queueviz.boards.replay import FOLLOWS, context_at, follow, present, snapshot_at
+from queueviz.boards.replay import FOLLOWS, context_at, follow, present, recorded_at
 from queueviz.links import incidents, past_findings, past_sandboxes, replay_state
 from queueviz.links.past_sandboxes import Moment
 from queueviz.pages import page_snapshot
@@ -82,11 +82,8 @@ def _event(request: HttpRequest, shell: "Shell") -> int:
 
 
 def _recorded(past: PastContext, shell: "Shell", at: int, query: dict[str, str]) -> Context:
-    """Return the values of a view that is drawn from the facts of findings."""
-    findings, now = past_findings.read(shell["sandbox"].slug, at), shell["snapshot"]
-    snapshot = snapshot_at(now, findings.at_ms)
-    drawn = past(Place(shell["sandbox"].slug, snapshot, query), findings)
-    return {**(follow(drawn, now, at) if "live" in drawn else drawn), "snapshot": snapshot}
+    slug = shell["sandbox"].slug
+    return recorded_at(past, shell["snapshot"], slug, past_findings.read(slug, at), query)
 
 
 def _moment(request: HttpRequest, slug: str, at: int) -> Moment:
@@ -123,9 +120,8 @@ def _drawn(board: BoardPage | Part, shell: "Shell", moment: Moment, query: dict[
         "sandbox": {**now["sandbox"], "state": result["state"]},
     }
     drawn = page_snapshot.at_moment(board, shell["sandbox"].slug, result, snapshot, query)
-    if "live" in drawn:
-        drawn = follow(drawn, now, int(str(moment.order["at"])))
-    return {**drawn, "snapshot": snapshot, "shown": result["seq"]}
+    at = int(str(moment.order["at"]))
+    return {**follow(drawn, now, at), "snapshot": snapshot, "shown": result["seq"]}
 
 
 def _why(moment: Moment) -> str:

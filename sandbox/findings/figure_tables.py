@@ -6,8 +6,8 @@ from sandbox.findings import marks
 from sandbox.findings.figures import MOST_ROWS, FigureRow, Figures, Values, figures
 from sandbox.findings.name_lists import listed
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt, RetriedMessage
-
-HEARTBEATS_MS = 120_000  # brokers remove a member after this time without one
+from sandbox.queries.rows.board import QueueEnds
+from sandbox.queries.rows.groups import EXPIRE_MS
 
 
 def of_queues(
@@ -90,7 +90,7 @@ def of_heartbeats(
         own = exact if key == about else {}
         return {
             "silent_ms": None if at_ms is None else max(0, view.at_ms - at_ms),
-            "removed_ms": None if at_ms is None else max(0, at_ms + HEARTBEATS_MS - view.at_ms),
+            "removed_ms": None if at_ms is None else max(0, at_ms + EXPIRE_MS - view.at_ms),
             "queues": queues,
             **own,
         }
@@ -129,6 +129,11 @@ def of_attempts(
         for message in sorted(messages, key=lambda message: message.next_ms)[:MOST_ROWS]
     ]
     return figures(rows, count=len(messages), beside=beside)
+
+
+def stored(row: QueueEnds) -> int:
+    """Return the messages between the ends of a queue."""
+    return int(row["max"] or 0) - int(row["min"] or 0)
 
 
 def ends(queue: QueueAt) -> Mapping[str, object]:

@@ -10,7 +10,7 @@ MOST_ROWS = 12
 WHO = frozenset({"who", "holder", "waits"})  # columns with row keys of members
 
 Values = Mapping[str, object]
-"""By column.  None: not known; empty: there is none; a pair: a value and its limit.
+"""Cells by the names of their columns: None is not known, empty is none, and a pair is a value and its limit.
 
 Names end in the unit: `_ms` is a duration, `_per_s` a rate, `_percent` a share.
 """

@@ -30,6 +30,17 @@ def marks_of(stage: FindingStage, group: str = "svc") -> list[DownMark]:
     return [mark for mark in rows if mark is not None]
 
 
+def kill_master_after(stage: FindingStage, action: str, **fields: str) -> None:
+    """Kill the master 10 s after an action on a group that keeps up, and look 20 s later."""
+    stage.member("A")
+    stage.producer(5)
+    stage.run(30)
+    stage.act(action, **fields)
+    stage.run(10)
+    stage.act("KillBroker", broker="broker-a")
+    stage.run(20)
+
+
 def test_a_group_without_a_slave_cannot_read_and_its_messages_wait(stage: FindingStage) -> None:
     stage.member("A", work_ms=[2_000, 2_000], threads=1)
     stage.producer(5)
@@ -45,13 +56,7 @@ def test_a_group_without_a_slave_cannot_read_and_its_messages_wait(stage: Findin
 
 def test_a_slave_that_lacks_messages_is_so_far_behind(with_slave: FindingStage) -> None:
     stage = with_slave
-    stage.member("A")
-    stage.producer(5)
-    stage.run(30)
-    stage.act("CutLink", a="broker-a", b="broker-a.1")
-    stage.run(10)
-    stage.act("KillBroker", broker="broker-a")
-    stage.run(20)
+    kill_master_after(stage, "CutLink", a="broker-a", b="broker-a.1")
     behind = sum(int(mark["behind"] or 0) for mark in marks_of(stage))
     assert 40 <= behind <= 60, "10 s of 5 messages a second"
     assert first_of(stage) == (
@@ -62,13 +67,7 @@ def test_a_slave_that_lacks_messages_is_so_far_behind(with_slave: FindingStage) 
 
 def test_a_slave_that_has_all_messages_is_not_behind(with_slave: FindingStage) -> None:
     stage = with_slave
-    stage.member("A")
-    stage.producer(5)
-    stage.run(30)
-    stage.act("StopActor", actor="shop")
-    stage.run(10)
-    stage.act("KillBroker", broker="broker-a")
-    stage.run(20)
+    kill_master_after(stage, "StopActor", actor="shop")
     assert first_of(stage).endswith("svc can read broker-a:0, broker-a:1 only from the slave")
 
 

@@ -51,10 +51,10 @@ def test_a_finding_proves_its_numbers_and_says_what_mends_it(seed: int, open_fin
             continue
         assert_one_shape(finding.figures)
         known = set(numbers_of(finding.figures))
-        said = {
+        stated = {
             (name, value) for sentence in finding.says for name, value in sentence.values.items() if is_number(value)
         }
-        assert {(name, value) for name, value in said if str(value) not in known} == set(), (finding.says, known)
+        assert {(name, value) for name, value in stated if str(value) not in known} == set(), (finding.says, known)
 
 
 def test_codes_without_figures_are_codes() -> None:

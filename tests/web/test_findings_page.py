@@ -282,7 +282,7 @@ def test_a_remedy_says_what_it_will_do_before_it_runs(visitor: Client, port: Fak
 
 def test_locked_queues_have_their_short_names(visitor: Client, port: FakePort, mine: str) -> None:
     rows = [f"{queue['broker']}:{queue['queue_id']}" for topic in SNAPSHOT["topics"] for queue in topic["queues"]]
-    values = {"count": 2, "queues": ", ".join(rows[:2]), "who": "A", "left_ms": 33_000}
+    values = {"count": 2, "names": ", ".join(rows[:2]), "who": "A", "left_ms": 33_000}
     says = [{"sentence": "crashed", "values": values}]
     put(port, mine, hung(code="lock_held_by_gone_member", says=says, remedy=None))
     shown = ", ".join(short_names(rows)[row] for row in rows[:2])

@@ -6,6 +6,7 @@ no message of its queue, also where a slave has it (spec client-behaviour 5.4).
 
 from collections.abc import Iterator, Sequence
 
+from sandbox.client.config import ClientConfig
 from sandbox.findings import marks
 from sandbox.findings.figure_tables import of_readers
 from sandbox.findings.figures import BESIDE
@@ -20,7 +21,7 @@ from sandbox.queries.rows.snapshot import BrokerRow
 
 HOLD_MS = 4_000
 DOWN = ("stopped", "killed", "hung", "power_cut", "unreachable")
-TRUST_MS = 30_000  # `rocketmq.client.rebalance.lockMaxLiveTime`
+TRUST_MS = ClientConfig.lock_max_live_ms
 UNREAD, UNLOCKED, FROM_SLAVE = ("nobody",), ("no_lock",), ("slave", "slave_idle")
 
 Down = tuple[GroupNow, QueueAt, DownMark]

@@ -57,7 +57,7 @@ def _finding(view: ClusterView, group: GroupNow, holder: str, queues: list[Queue
             say(
                 {"gone": "earlier", "crashed": "crashed", "running": "lost"}.get(state, "stopped"),
                 count=len(queues),
-                queues=listed([queue.name for queue in queues]),
+                names=listed([queue.name for queue in queues]),
                 who=holder,
                 left_ms=max(lock["expires_at_ms"] for lock in locks) - view.at_ms,
             ),
@@ -104,23 +104,23 @@ RULE = Rule(
     sentences={
         "crashed": Plural(
             "count",
-            "{queues} is locked by {who}, which crashed: free in {left_ms}.",
-            "{queues} are locked by {who}, which crashed: free in {left_ms}.",
+            "{names} is locked by {who}, which crashed: free in {left_ms}.",
+            "{names} are locked by {who}, which crashed: free in {left_ms}.",
         ),
         "stopped": Plural(
             "count",
-            "{queues} is locked by {who}, which stopped without a release: free in {left_ms}.",
-            "{queues} are locked by {who}, which stopped without a release: free in {left_ms}.",
+            "{names} is locked by {who}, which stopped without a release: free in {left_ms}.",
+            "{names} are locked by {who}, which stopped without a release: free in {left_ms}.",
         ),
         "earlier": Plural(
             "count",
-            "{queues} is locked by an earlier process of {who}: free in {left_ms}.",
-            "{queues} are locked by an earlier process of {who}: free in {left_ms}.",
+            "{names} is locked by an earlier process of {who}: free in {left_ms}.",
+            "{names} are locked by an earlier process of {who}: free in {left_ms}.",
         ),
         "lost": Plural(
             "count",
-            "{queues} is locked by {who}, which does not own it any more: free in {left_ms}.",
-            "{queues} are locked by {who}, which does not own them any more: free in {left_ms}.",
+            "{names} is locked by {who}, which does not own it any more: free in {left_ms}.",
+            "{names} are locked by {who}, which does not own them any more: free in {left_ms}.",
         ),
         "waits": Plural("queues", "{who} waits for it.", "{who} waits for them."),
         "wait": "{members} members wait for them.",

@@ -13,9 +13,9 @@ from sandbox.findings.reasons import ENDS
 from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView, GroupNow
 from sandbox.kernel.sentences import Plural
+from sandbox.queries.rows.groups import EXPIRE_MS
 
 HOLD_MS = 4_000  # a stop and a crash take less to reach the brokers
-EXPIRE_MS = 120_000  # without a heartbeat
 
 
 def find(view: ClusterView) -> Iterator[Finding]:

@@ -16,9 +16,9 @@ from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView, GroupNow
 from sandbox.kernel.sentences import Plural
 from sandbox.queries.rows.board import MemberRow
+from sandbox.queries.rows.groups import EXPIRE_MS
 
 HOLD_MS = 10_000
-EXPIRE_MS = 120_000  # without a heartbeat (`ClientManager`, spec broker-behaviour 5)
 SILENT_MS = 45_000  # an external client sends a heartbeat every 30 s
 
 

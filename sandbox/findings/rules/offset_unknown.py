@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from sandbox.findings import marks
-from sandbox.findings.figure_tables import ends, of_queues
+from sandbox.findings.figure_tables import ends, of_queues, stored
 from sandbox.findings.finding import INFO, TOPIC, Checked, Finding, Subject, say
 from sandbox.findings.reasons import COMMIT
 from sandbox.findings.rule import Rule
@@ -39,7 +39,7 @@ def _is_new(view: ClusterView, group: GroupNow, queue: QueueAt) -> bool:
 
 
 def _finding(group: GroupNow, topic: str, queues: list[QueueAt]) -> Finding:
-    waiting = sum(map(_stored, queues))
+    waiting = sum(stored(queue.row) for queue in queues)
     return Finding(
         CODE,
         INFO,
@@ -52,12 +52,10 @@ def _finding(group: GroupNow, topic: str, queues: list[QueueAt]) -> Finding:
         marks=tuple(marks.queue(queue.topic, queue.name) for queue in queues),
         reason=COMMIT,
         touches=of_group(group.name).union(*(of_queue(group.name, queue) for queue in queues)),
-        figures=of_queues(queues, lambda queue: {**ends(queue), "waiting": _stored(queue)}, total={"waiting": waiting}),
+        figures=of_queues(
+            queues, lambda queue: {**ends(queue), "waiting": stored(queue.row)}, total={"waiting": waiting}
+        ),
     )
-
-
-def _stored(queue: QueueAt) -> int:
-    return int(queue.row["max"] or 0) - int(queue.row["min"] or 0)
 
 
 def checks(view: ClusterView) -> Checked:

@@ -7,7 +7,7 @@ permission (`RebalanceImpl.rebalanceByTopic`, `TopicPublishInfo`, spec client-be
 from collections.abc import Iterator
 
 from sandbox.findings import marks
-from sandbox.findings.figure_tables import of_members
+from sandbox.findings.figure_tables import of_members, stored
 from sandbox.findings.figures import FigureRow, Figures, figures
 from sandbox.findings.finding import ERROR, TOPIC, Checked, Finding, Remedy, Subject, say
 from sandbox.findings.name_lists import listed
@@ -17,7 +17,7 @@ from sandbox.findings.sampling import owner_key
 from sandbox.findings.view import ClusterView, GroupNow, QueueAt
 from sandbox.kernel.sentences import Plural
 from sandbox.queries.rows.lag import row_lag
-from sandbox.queries.rows.snapshot import TopicQueueRow, TopicRow
+from sandbox.queries.rows.snapshot import TopicRow
 
 HOLD_MS = 25_000  # a rebalance takes up to 20 s
 ROUTE_MS = 60_000  # a new queue comes with the route, 30 s, and the rebalance after it, 20 s
@@ -39,7 +39,7 @@ def find(view: ClusterView) -> Iterator[Finding]:
 def _beyond_read_count(view: ClusterView, topic: TopicRow) -> Iterator[Finding]:
     name, read, write = topic["topic"], topic["read_queues"], topic["write_queues"]
     hidden = [row for row in topic["queues"] if row["queue_id"] >= read]
-    messages = sum(map(_stored, hidden))
+    messages = sum(map(stored, hidden))
     groups = [group.name for group in view.groups.values() if name in group.topics]
     if messages > 0 and groups:
         yield Finding(
@@ -62,15 +62,11 @@ def _beyond_read_count(view: ClusterView, topic: TopicRow) -> Iterator[Finding]:
             ),
             reason=ATTACHED if view.attached else "",
             figures=figures(
-                [FigureRow({"queue": f"{row['broker']}:{row['queue_id']}", "waiting": _stored(row)}) for row in hidden],
+                [FigureRow({"queue": f"{row['broker']}:{row['queue_id']}", "waiting": stored(row)}) for row in hidden],
                 total={"waiting": messages},
                 beside={"write": write, "read": read},
             ),
         )
-
-
-def _stored(row: TopicQueueRow) -> int:
-    return int(row["max"] or 0) - int(row["min"] or 0)
 
 
 def _unreadable(view: ClusterView, group: GroupNow, topic: str) -> Iterator[Finding]:

@@ -18,12 +18,12 @@ from sandbox.journal.journal import Overrun
 from sandbox.message.queue import MessageQueue
 from sandbox.queries.questions.answers import answers
 from sandbox.queries.rows.followed import DONE, SETTLED_MS, UNKNOWN, WAITING, Followed, FollowedSentence
+from sandbox.queries.rows.groups import EXPIRE_MS
 from sandbox.queries.snapshot_cache import cache_of
 
 AT_ONCE_MS = 100
 NAMED = 6  # queues whose names a sentence has; above that it has their number
 QUIET_MS = 1_000  # without a queue that changes its owner: the rebalance is over
-EXPIRE_MS = 120_000  # without a heartbeat (spec broker-behaviour 5)
 NOTHING: Followed = {"state": UNKNOWN, "sentences": []}
 
 

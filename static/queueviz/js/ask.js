@@ -22,6 +22,7 @@ export function setUpActions({ root, can, time = null, followed = "" }) {
   address = root;
   setUpToasts($("#toasts"));
   const url = `${root}actions/`;
+  const answers = followed ? { target: followed, swap: "innerHTML" } : { target: "#toasts", swap: "beforeend" };
   document.body.addEventListener("click", (event) => {
     const button = around(event.target, "button, a");
     if (!button || button.getAttribute("aria-disabled") === "true") return button && event.preventDefault();
@@ -36,7 +37,7 @@ export function setUpActions({ root, can, time = null, followed = "" }) {
   });
   document.body.addEventListener("queueviz:acted", ({ target, detail }) => {
     acted(target, detail.seq);
-    if (detail.follow) htmx.ajax("GET", `${address}ask/what-followed/?seq=${detail.seq}`, followed ? { target: followed, swap: "innerHTML" } : { target: "#toasts", swap: "beforeend" }).catch(() => {}); // it may sleep by now
+    if (detail.follow) htmx.ajax("GET", `${address}ask/what-followed/?seq=${detail.seq}`, answers).catch(() => {}); // it may sleep by now
   });
   document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
     const said = $(".refusal", detail.target);

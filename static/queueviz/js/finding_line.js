@@ -7,18 +7,19 @@ const BUTTONS = { why: "#finding-why", more: "#finding-more" };
 const none = document.createElement("i");
 
 export function setUpFindingLine() {
-  const main = $("#main") ?? document.body, opened = /** @type {("why" | "more")[]} */ ([]);
+  const main = $("#main") ?? document.body;
+  let opened = /** @type {("why" | "more")[]} */ ([]);
   /** The answer is drawn closed, and morphed into the line: what is open is written here, without the memory of dom.js. */
   const show = () => {
     for (const name of /** @type {const} */ (["why", "more"])) {
-      if (!$(BUTTONS[name])) opened.splice(0, Infinity, ...opened.filter((other) => other !== name));
+      if (!$(BUTTONS[name])) opened = opened.filter((other) => other !== name);
       ($(BUTTONS[name]) ?? none).setAttribute("aria-expanded", String(opened.includes(name)));
     }
     ($("#finding-list") ?? none).hidden = !opened.includes("more");
     showFigures(opened.includes("why"));
   };
   const close = (name) => {
-    opened.splice(opened.indexOf(name), 1);
+    opened = opened.filter((other) => other !== name);
     show();
     $(BUTTONS[name])?.focus();
   };

@@ -4,16 +4,19 @@
 import { $, $$ } from "./dom.js";
 import { duration } from "./format.js";
 
-const LOOK_MS = 2000, AFTER_MS = 300, LEAST_MS = 4000;
+const LOOK_MS = 2000, AFTER_MS = 300, LEAST_MS = 4000, TICK_MS = 250;
 
 const lookNumber = (now_ms) => Math.floor((now_ms - AFTER_MS) / LOOK_MS);
 
 /** @param {{ painter: import("./frame.js").Painter, clock: import("./clock.js").SandboxClock }} page */
 export function keepFindingsFresh({ painter, clock }) {
-  let look = lookNumber(clock.now()), asked = performance.now();
+  let look = lookNumber(clock.now()), asked = performance.now(), ticked = 0;
   painter.every(() => {
     const now = clock.now(), newest = lookNumber(now);
-    tickTimes(now);
+    if (performance.now() - ticked >= TICK_MS) {
+      ticked = performance.now();
+      tickTimes(now);
+    }
     if (newest === look || performance.now() - asked < LEAST_MS || document.hidden || !$("[data-moves]")) return;
     [look, asked] = [newest, performance.now()];
     document.body.dispatchEvent(new CustomEvent("queueviz:findings"));

@@ -78,7 +78,7 @@ function start() {
       member = slowest();
       const operation = of(member);
       if (operation) act(operation, button);
-      else refuse(button, t("act.nobody"));
+      else refuse(button, t("act.no_member"));
     });
     button.addEventListener("queueviz:acted", () => suggested.say(said(member)));
   }
