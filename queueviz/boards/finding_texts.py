@@ -40,9 +40,13 @@ def title_text(code: str, kind: str, subject: str, queue_names: Mapping[str, str
 def sentence_text(code: str, row: SentenceRow, queue_names: Mapping[str, str], at_ms: int | None = None) -> str:
     """Return a sentence with its values.  `queue_names`: short names by row, `q3` for `broker-a:3`.
 
-    `at_ms`: time of the values; with it durations are HTML that a page counts on (`moving_duration`).
+    `at_ms`: time of the values; with it durations are HTML that a page counts on (`moving_duration`).  Empty: this
+    version has no such sentence, because another one wrote the last state of a sandbox.
     """
-    return filled(SENTENCES[f"{code}.{row['sentence']}"], row["values"], queue_names, at_ms)
+    try:
+        return filled(SENTENCES[f"{code}.{row['sentence']}"], row["values"], queue_names, at_ms)
+    except KeyError:
+        return ""
 
 
 def filled(

@@ -173,7 +173,8 @@ def _is_of(view: FindingView, group: str | None, topic: str | None) -> bool:
 def _view(
     row: FindingRow, queue_names: dict[str, str], at_ms: int | None, consequences: tuple[FindingView, ...]
 ) -> FindingView:
-    sentences = [sentence_text(row["code"], sentence, queue_names, at_ms) for sentence in row["says"]]
+    says = (sentence_text(row["code"], sentence, queue_names, at_ms) for sentence in row["says"])
+    sentences = [sentence for sentence in says if sentence]
     lab = LABS.get(row["lab"])
     incident = INCIDENTS.get(row["incident"])
     return FindingView(

@@ -287,3 +287,11 @@ def test_locked_queues_have_their_short_names(visitor: Client, port: FakePort, m
     put(port, mine, hung(code="lock_held_by_gone_member", says=says, remedy=None))
     shown = ", ".join(short_names(rows)[row] for row in rows[:2])
     assert f"<b>{shown} are locked by A" in part(visitor, mine, "finding")
+
+
+def test_a_last_state_of_another_version_has_the_title_of_its_finding(
+    visitor: Client, port: FakePort, mine: str
+) -> None:
+    says = [{"sentence": "unread", "values": {"groups": 1, "readers": "mail-svc"}}]
+    put(port, mine, hung(code="broker_down", says=says, remedy=None))
+    assert ": no master</b>" in part(visitor, mine, "finding")
