@@ -61,6 +61,15 @@ def test_it_shows_all_queues_their_members_and_what_the_checks_say(landing: Page
     site.until(f"(before) => {ends} !== before", landing.evaluate(ends))
 
 
+def test_a_line_that_nothing_was_known_for_is_fetched_again(landing: Page) -> None:
+    landing.evaluate("""() => {
+        const line = document.querySelector("#finding");
+        line.setAttribute("data-moves", "");
+        line.querySelector("p").textContent = "Not checked yet.";
+    }""")
+    expect(landing.locator("#finding")).not_to_have_text(re.compile("Not checked yet"), timeout=CAME_BACK_MS)
+
+
 def test_a_click_is_followed_by_a_sentence_and_nothing_moves(landing: Page) -> None:
     button, said = landing.locator("#try-crash"), landing.locator("#try-said")
     expect(button).to_have_accessible_name("Crash consumer A")

@@ -8,8 +8,11 @@ const LOOK_MS = 2000, AFTER_MS = 300, LEAST_MS = 4000, TICK_MS = 250;
 
 const lookNumber = (now_ms) => Math.floor((now_ms - AFTER_MS) / LOOK_MS);
 
-/** @param {{ painter: import("./frame.js").Painter, clock: import("./clock.js").SandboxClock }} page */
-export function keepFindingsFresh({ painter, clock }) {
+/**
+ * `least_ms`: between two questions.
+ * @param {{ painter: import("./frame.js").Painter, clock: import("./clock.js").SandboxClock }} page
+ */
+export function keepFindingsFresh({ painter, clock }, least_ms = LEAST_MS) {
   let look = lookNumber(clock.now()), asked = performance.now(), ticked = 0;
   painter.every(() => {
     const now = clock.now(), newest = lookNumber(now);
@@ -17,7 +20,7 @@ export function keepFindingsFresh({ painter, clock }) {
       ticked = performance.now();
       tickTimes(now);
     }
-    if (newest === look || performance.now() - asked < LEAST_MS || document.hidden || !$("[data-moves]")) return;
+    if (newest === look || performance.now() - asked < least_ms || document.hidden || !$("[data-moves]")) return;
     [look, asked] = [newest, performance.now()];
     document.body.dispatchEvent(new CustomEvent("queueviz:findings"));
   });

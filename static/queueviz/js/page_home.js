@@ -4,6 +4,7 @@ import { SandboxClock } from "./clock.js";
 import { $, $$, json } from "./dom.js";
 import { setUpExplanations } from "./explain.js";
 import { setUpFindingMarks } from "./finding_marks.js";
+import { keepFindingsFresh } from "./finding_pace.js";
 import { Painter } from "./frame.js";
 import { History } from "./history.js";
 import { HomeCards } from "./home_cards.js";
@@ -20,6 +21,7 @@ import { SuggestedClick } from "./suggested_click.js";
 import { setUpTheme } from "./theme.js";
 import { t } from "./words.js";
 
+const AGAIN_MS = 10000; // between two questions of one visitor: many look at this page
 const SPREAD_MS = 2000; // in which all visitors fetch a finding that has opened
 
 const { theme } = setUpTheme();
@@ -34,6 +36,7 @@ function start() {
   new Pill(live, painter);
   setUpExplanations(config);
   setUpFindingMarks();
+  keepFindingsFresh({ painter, clock }, AGAIN_MS);
   const { act } = setUpActions({ root: config.root, can: [], followed: "#try-said" });
   const rows = new QueueRows($("#rows"), $("#t-row"), { onSelect: () => {} });
   const cards = new HomeCards($("#consumers"), $("#t-card"), null);
