@@ -11,7 +11,7 @@ def test_the_first_page_and_its_one_click_make_a_sandbox_with_traffic(server: Se
     with server.browser() as visitor:
         landing = visitor.get("/")
         assert landing.status_code == 200
-        button = re.search(r'<button class="btn primary" name="template" value="(\w+)"', landing.text)
+        button = re.search(r'<button class="go" name="template" value="(\w+)"', landing.text)
         assert button is not None, "one button starts a sandbox"
         form = {"csrfmiddlewaretoken": visitor.cookies["csrftoken"], "template": button[1]}
         made = visitor.post("/new/", data=form)
