@@ -173,7 +173,10 @@ EXPLAINED: dict[str, Explained] = {
     ),
     "k-io": Explained(
         "putMessageTopicTimesTotal, CONSUME_OK_TPS",
-        _("From the statistics of the broker and of the members: messages stored, and messages accepted by listeners."),
+        _(
+            "From the statistics of the broker and of the members: messages stored, and messages accepted by "
+            "listeners. In a sandbox: the mean of the last 10 s."
+        ),
         _(
             "Producers and the speed of listeners change these rates. For real clients, consumed means "
             "committed. Delivered: GROUP_GET_NUMS."

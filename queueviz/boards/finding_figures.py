@@ -106,7 +106,7 @@ class _Writer:
     def _measure(self, name: str, value: object) -> str:
         """Return a number with the unit of its name, or a text."""
         if name.endswith("_ms"):
-            return duration(str(value)) if self._at_ms is None else moving_duration(name, value, self._at_ms)
+            return moving_duration(name, value, self._at_ms)
         if name.endswith("per_s"):
             return rate(str(value))
         if name.endswith("_percent"):

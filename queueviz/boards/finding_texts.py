@@ -58,17 +58,21 @@ def filled(
     return pattern.format(**shown) if at_ms is None else format_html(pattern, **shown)
 
 
-def moving_duration(name: str, ms: object, at_ms: int) -> str:
-    """Return a duration with the time from or to which it counts, for `finding_pace.js`; others as text."""
-    shown, how = duration(str(ms)), MOVING.get(name)
-    if how is None or not isinstance(ms, int):
+def moving_duration(name: str, ms: object, at_ms: int | None) -> str:
+    """Return a duration with the time from or to which it counts, for `finding_pace.js`; others as text.
+
+    What is left is rounded up to seconds, as on the cards.
+    """
+    how = MOVING.get(name) if isinstance(ms, int) else None
+    shown = duration(-(-ms // 1000) * 1000 if isinstance(ms, int) and how == "until" else str(ms))
+    if how is None or at_ms is None or not isinstance(ms, int):
         return shown
     return format_html('<span data-{}="{}">{}</span>', how, at_ms - ms if how == "since" else at_ms + ms, shown)
 
 
 def _shown(name: str, value: object, queue_names: Mapping[str, str], at_ms: int | None) -> str:
     if name.endswith("_ms"):
-        return duration(str(value)) if at_ms is None else moving_duration(name, value, at_ms)
+        return moving_duration(name, value, at_ms)
     if name == "queue":
         return queue_names.get(str(value), str(value))
     if name == "names":

@@ -40,4 +40,6 @@ def _opened(seq: int, at_ms: int, past: PastFindings) -> str:
     """Return since when the figures of a sentence are those: it is of the opening."""
     if seq == past.at or past.at_ms is None:
         return _("opened at this event")
-    return _("opened at #{seq}, {age} ago").format(seq=number(seq), age=duration(max(0, past.at_ms - at_ms)))
+    return _("values of #{seq}, where it opened {age} ago").format(
+        seq=number(seq), age=duration(max(0, past.at_ms - at_ms))
+    )

@@ -46,7 +46,7 @@ WORDS: CountedTexts = {
     "replay.making": _("Loading the exact board… {percent} %"),
     "replay.off": _("The past cannot be changed. Create a branch to act from here."),
     "replay.around": _("Events around #{seq}"),
-    "replay.since": _("Since the previous event, #{seq}"),
+    "replay.since": _("Since #{seq}, the previous event on the timeline"),
     "replay.first": _("No earlier event is on the timeline."),
     "replay.same": _("No value known at both events differs."),
     "replay.more": _("{n} more values changed."),

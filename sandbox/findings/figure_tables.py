@@ -98,11 +98,14 @@ def of_heartbeats(
     return of_members(dict.fromkeys((about, *group.online())), values, about=(about,), beside=beside)
 
 
-def of_readers(
-    queues: Iterable[tuple[GroupNow, QueueAt]], *, total: Values, beside: Values | None = None
-) -> Figures | None:
-    """Return a row for each group and topic with queues of a broker that is down, and from where they are read."""
+def of_readers(queues: Sequence[tuple[GroupNow, QueueAt]], *, beside: Values | None = None) -> Figures | None:
+    """Return a row for each group and topic with queues of a broker that is down, and from where they are read.
+
+    Groups may share queues: then no sum is right, and each queue is counted once beside the table.
+    """
     topics: dict[tuple[str, str, str | None], list[str]] = {}
+    distinct = len({(queue.topic, queue.name) for _, queue in queues})
+    is_sum = distinct == len(queues)
     for group, queue in queues:
         down = queue.row["down"]
         topics.setdefault((group.name, queue.topic, None if down is None else down["reads"]), []).append(queue.name)
@@ -110,7 +113,11 @@ def of_readers(
         FigureRow({"group": group, "topic": topic, "queues": len(names), "names": listed(names), "reads": reads})
         for (group, topic, reads), names in topics.items()
     ]
-    return figures(rows, total=total, beside=beside)
+    return figures(
+        rows,
+        total={"queues": distinct} if is_sum else None,
+        beside={**(beside or {}), **({} if is_sum else {"distinct": distinct})},
+    )
 
 
 def of_attempts(

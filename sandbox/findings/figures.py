@@ -62,6 +62,7 @@ BESIDE: Mapping[str, str] = {
     "each_ms": "Time per message",
     "needed": "Threads needed",
     "queues": "Queues",
+    "distinct": "Queues, each counted once",
     "members": "Members",
     "lag": "Lag",
     "falls_per_s": "Falls per second",

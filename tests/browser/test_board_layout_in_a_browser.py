@@ -93,6 +93,27 @@ def test_cards_keep_their_parts_and_add_consumer_stays_in_sight(site: Site) -> N
     expect(page.locator(".cons[data-client] .ms:visible")).to_contain_text(re.compile("Fullest queue.*Threads", re.S))
 
 
+def test_sentences_of_a_finding_and_of_cards_move_no_board_and_cover_no_card(site: Site) -> None:
+    site.start("orders")
+    page, board, cards = site.page, site.page.locator("#board"), site.page.locator(".cons[data-client]")
+    page.set_viewport_size({"width": 1440, "height": 820})
+    place = top(board)
+    for _ in range(2):
+        assert site.act(**MEMBER) == 204
+    for actor in ("A", "B"):
+        assert site.act(action="HangActor", actor=actor) == 204
+    page.locator("#finding.error").wait_for()
+    expect(cards).to_have_count(5)
+    expect(page.locator("#consumers")).to_have_attribute("data-terse", "")
+    assert top(board) == place
+    assert bottom(cards.last) <= top(page.locator("#adds")) + 1
+    expect(cards.locator(".say:visible")).to_have_count(0)
+    cards.first.locator(".badge").click()
+    expect(cards.first.locator(".say"), "the chosen card keeps its sentence").to_be_visible()
+    page.locator("#finding b").evaluate("(said) => { said.textContent = `${said.textContent} ${said.textContent}`; }")
+    assert top(board) == place
+
+
 def test_cards_that_have_no_room_are_in_reach_and_announced(site: Site) -> None:
     site.start("orders")
     page = site.page

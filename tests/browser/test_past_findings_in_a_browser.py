@@ -28,7 +28,7 @@ def test_the_line_of_findings_is_that_of_the_event(site: Site) -> None:
     expect(line).to_contain_text("No finding is open at this event.")
     markers.get_by_role("link", name="Offset blocked").click()
     expect(line).to_contain_text("q2 is suspended: account-13 failed 10 times")
-    expect(line).to_contain_text(re.compile(r"opened at #.* ago"))
+    expect(line).to_contain_text(re.compile(r"values of #.* where it opened .* ago"))
     expect(line).not_to_have_attribute("aria-busy", "true")
     line.hover()
     expect(site.page.locator('[data-queue="broker-a:2"].lit')).not_to_have_count(0)

@@ -204,7 +204,7 @@ def test_checks_of_a_broker_that_is_down_are_unknown(stage: FindingStage) -> Non
     stage.run(20)
     assert [code for code in codes if stage.checked(code).holds] == []
     text = stage.text(stage.only("broker_down"))
-    assert "3 queues of the broker accept no message (broker-a:0, broker-a:1, broker-a:2)." in text
+    assert text.endswith("These queues accept no message.")
     assert text.startswith(
         "broker-a has no master (killed): svc cannot renew the locks of broker-a:0, broker-a:1, broker-a:2;"
     )

@@ -129,6 +129,17 @@ def test_without_a_finding_the_line_counts_the_checks_and_is_never_green_where_o
     assert "Not checked yet." in part(visitor, mine, "finding")
 
 
+def test_checks_that_hold_are_called_healthy_only_where_nothing_is_wrong(
+    visitor: Client, port: FakePort, mine: str
+) -> None:
+    put(port, mine)
+    assert "Healthy: 1 check holds" in part(visitor, mine, "findings")
+    put(port, mine, hung())
+    page = part(visitor, mine, "findings")
+    assert "1 check holds" in page
+    assert "Healthy" not in page
+
+
 def test_a_page_fetches_again_only_while_figures_move(visitor: Client, port: FakePort, mine: str) -> None:
     put(port, mine)
     assert "data-moves" not in part(visitor, mine, "finding"), "all checks hold: a fact of the journal says otherwise"

@@ -81,7 +81,7 @@ def test_the_board_has_the_line_of_its_event(visitor: Client, mine: str, facts: 
     page = board(visitor, mine, 18_200)
     assert 'class="card find warning" id="finding"' in page
     assert "Over 30 s, 19.0 messages arrived per second, and members finished 12.0." in page
-    assert "opened at #18 100, 12 s ago" in page.replace("\u2009", " ")
+    assert "values of #18 100, where it opened 12 s ago" in page.replace("\u2009", " ")
     assert "[&quot;in_out&quot;, &quot;lag&quot;]" in page
 
 

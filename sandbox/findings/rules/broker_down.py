@@ -47,7 +47,7 @@ def _finding(view: ClusterView, node: str, row: BrokerRow) -> Finding:
         CODE,
         ERROR,
         Subject(BROKER, node),
-        (*consequences, *([say("stores", queues=len(shared), names=_names(queues))] if shared else [])),
+        (*consequences, *_stores(consequences, len(shared), _names(queues))),
         marks=tuple(marks.queue(topic, name) for topic, name in sorted(shared)),
         touches=frozenset(
             {
@@ -65,9 +65,7 @@ def _finding(view: ClusterView, node: str, row: BrokerRow) -> Finding:
             say("runs", broker=row["broker"], queues=len(shared)),
         ),
         reason=ATTACHED if view.attached else "",
-        figures=of_readers(
-            ((group, queue) for group, queue, _ in queues), total={"queues": len(shared)}, beside=counts
-        ),
+        figures=of_readers([(group, queue) for group, queue, _ in queues], beside=counts),
     )
 
 
@@ -96,6 +94,14 @@ def _consequences(view: ClusterView, row: BrokerRow, queues: Sequence[Down]) -> 
         yield say("down", broker=broker, state=state)
     if unread and unlocked:
         yield say("ordered", groups=len({group.name for group, _, _ in unlocked}), readers=_readers(unlocked))
+
+
+def _stores(consequences: Sequence[Said], queues: int, names: str) -> Iterator[Said]:
+    """Yield that the queues accept no message; their names only where the sentence before has others."""
+    if queues and consequences[-1].values.get("names") == names:
+        yield say("refuse", queues=queues)
+    elif queues:
+        yield say("stores", queues=queues, names=names)
 
 
 def _readers(queues: Sequence[Down]) -> str:
@@ -152,6 +158,7 @@ RULE = Rule(
             "{queues} queue of the broker accepts no message ({names}).",
             "{queues} queues of the broker accept no message ({names}).",
         ),
+        "refuse": Plural("queues", "This queue accepts no message.", "These queues accept no message."),
         "ordered": Plural(
             "groups",
             "{groups} ordered group cannot renew its locks ({readers}). Only a master grants them.",

@@ -38,7 +38,7 @@ def find(view: ClusterView) -> Iterator[Finding]:
             marks=tuple(marks.queue(queue.topic, queue.name) for _, queue in queues),
             reason=MASTER,
             touches=frozenset[str]().union(*(of_queue(group.name, queue) for group, queue in queues)),
-            figures=of_readers(queues, total={"queues": len({(queue.topic, queue.name) for _, queue in queues})}),
+            figures=of_readers(queues),
         )
 
 

@@ -7,14 +7,14 @@ from sandbox.journal.events.shapes import Labels, Long
 from sandbox.kernel.sentences import Plural
 
 
-@said("quiet", "rolled", "{broker} started log file {file}")
+@said("quiet", "new file", "{broker} started log file {file}")
 class CommitLogRolled(NamedTuple):
     broker: str
     broker_id: int
     file: str
 
 
-@said("quiet", "rolled", "{broker} started index file {file}")
+@said("quiet", "new file", "{broker} started index file {file}")
 class IndexFileRolled(NamedTuple):
     broker: str
     broker_id: int

@@ -1,6 +1,6 @@
 /* Consumer cards: state in a word and a dot, buffers against their limits, and the available actions. */
 import { $, $$, attr, cls, el, hide, oneOf, rich, text } from "./dom.js";
-import { bytes, duration, number, UNKNOWN } from "./format.js";
+import { bytes, duration, number, remaining, UNKNOWN } from "./format.js";
 import { glide } from "./motion.js";
 import { colour, shortId } from "./names.js";
 import { runs } from "./offsets.js";
@@ -86,7 +86,8 @@ export class Cards {
     this.#fit(this.cards.size + sentences / 2 >= this.many, `${this.cards.size} ${sentences} ${idle.length}`);
   }
 
-  /** Where compact cards are still too high for the column, they have no meters; where that is not enough, it scrolls. */
+  /** Where compact cards are still too high for the column, they have no meters; then the chosen one alone has its
+      sentence; where that is not enough, it scrolls. */
   #fit(many, what) {
     const room = this.#room, fitted = `${many} ${what} ${room.height} ${this.selected}`;
     if (fitted === room.fitted) return;
@@ -94,7 +95,9 @@ export class Cards {
     const isCut = () => this.box.scrollHeight > this.box.clientHeight + 1;
     attr(this.box, "data-many", many);
     attr(this.box, "data-tight", null);
+    attr(this.box, "data-terse", null);
     attr(this.box, "data-tight", many && isCut());
+    attr(this.box, "data-terse", many && isCut());
     attr(this.box, "data-cut", isCut());
   }
 
@@ -159,14 +162,14 @@ export class Cards {
     const list = mine.length > 4 ? `${mine.slice(0, 3).join(", ")} …` : mine.join(", ");
     if (member.state === "hung") {
       if (!member.expires_at_ms) return t("card.hung_unlisted", { age });
-      const left = duration(Math.ceil(Math.max(0, member.expires_at_ms - now) / 1000) * 1000);
+      const left = remaining(member.expires_at_ms - now);
       return t(list ? "card.hung" : "card.hung_free", { age, left, queues: list });
     }
     if (member.state === "crashed") {
       const locks = Object.entries(data.queues).filter(([, row]) => row.lock?.holder === id && row.lock.expires_at_ms > now);
       if (!locks.length || member.same_id) return t("card.crashed", { age });
       const left = Math.max(...locks.map(([, row]) => row.lock.expires_at_ms - now));
-      return t("card.crashed_locks", { age, left: duration(Math.ceil(left / 1000) * 1000), queues: locks.map(([key]) => shorts.get(key)).join(", ") });
+      return t("card.crashed_locks", { age, left: remaining(left), queues: locks.map(([key]) => shorts.get(key)).join(", ") });
     }
     if (member.state === "stopped") return t("card.stopped", { age });
     if (member.state === "starting") return t("card.starting");

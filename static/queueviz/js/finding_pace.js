@@ -2,7 +2,7 @@
    more often than every 4 s of its own: an answer costs the server 8 ms. A real cluster has no other pace. Between two
    answers times go on by themselves. */
 import { $, $$ } from "./dom.js";
-import { duration } from "./format.js";
+import { duration, remaining } from "./format.js";
 
 const LOOK_MS = 2000, AFTER_MS = 300, LEAST_MS = 4000, TICK_MS = 250;
 
@@ -29,7 +29,7 @@ export function keepFindingsFresh({ painter, clock }, least_ms = LEAST_MS) {
 /** "unfinished for 58 s", "free in 33 s". */
 function tickTimes(now_ms) {
   for (const node of $$("[data-since], [data-until]")) {
-    const { since, until } = node.dataset, shown = duration(Math.max(0, since === undefined ? Number(until) - now_ms : now_ms - Number(since)));
+    const { since, until } = node.dataset, shown = since === undefined ? remaining(Number(until) - now_ms) : duration(Math.max(0, now_ms - Number(since)));
     if (node.textContent !== shown) node.textContent = shown; // a morph writes it, too
   }
 }

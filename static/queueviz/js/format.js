@@ -46,6 +46,9 @@ export function duration(ms) {
   return h < 48 ? `${h} h ${two(m % 60)} m` : `${Math.floor(h / 24)} d ${h % 24} h`;
 }
 
+/** A rest of time in whole seconds, rounded up: it is over at 0. */
+export const remaining = (ms) => duration(Math.ceil(Math.max(0, ms) / 1000) * 1000);
+
 export function bytes(value) {
   if (value === null || value === undefined) return UNKNOWN;
   let n = Number(value), unit = 0;

@@ -1,7 +1,7 @@
 /* Live rows: [data-row] shows one object of the channel, [data-list] one row per key from a template; [data-f] is a
    field of the row and [data-as] how it is written. queueviz/boards/live_fields.py writes the same for the first paint. */
 import { $, $$, hide, text } from "./dom.js";
-import { bytes, clock as clockText, duration, number, UNKNOWN } from "./format.js";
+import { bytes, clock as clockText, duration, number, remaining, UNKNOWN } from "./format.js";
 import { shortId } from "./names.js";
 import { t, valueWord } from "./words.js";
 
@@ -104,7 +104,7 @@ const isObject = (value) => value !== null && typeof value === "object" && !Arra
 const SIMPLE = { number, bytes, ms: duration, clock: (ms) => clockText(ms), second: (ms) => clockText(ms, 0, { millis: false }) };
 
 /** Whole seconds until then, as a countdown. */
-export const left = (ms) => (ms <= 0 ? t("time.now_due") : duration(ms >= 1000 ? Math.ceil(ms / 1000) * 1000 : ms));
+export const left = (ms) => (ms <= 0 ? t("time.now_due") : ms >= 1000 ? remaining(ms) : duration(ms));
 export const ago = (ms) => duration(ms < 1000 ? Math.max(0, ms) : Math.floor(ms / 1000) * 1000);
 export const step_ms = (ms) => (ms === 0 ? "< 1 ms" : ms < 1000 ? `${ms} ms` : duration(ms));
 

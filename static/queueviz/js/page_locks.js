@@ -2,7 +2,7 @@
 import { Cards } from "./consumer_cards.js";
 import { $, $$, attr, calm, cls, el, oneOf, text } from "./dom.js";
 import { downBrokers, downWait, knownText } from "./down_brokers.js";
-import { clock as clockText, duration } from "./format.js";
+import { clock as clockText, duration, remaining } from "./format.js";
 import { colour, inOrder, lettersOf, parts, shortId, shortNames } from "./names.js";
 import { drawLock } from "./ring.js";
 import { show, startShell } from "./shell.js";
@@ -90,7 +90,7 @@ function rings(now) {
     const holder = locks.members[row.lock.holder], stale = row.lock.holder !== row.assigned;
     cls(ring, "stale", stale);
     const left = drawLock(ring, row.lock, { now, lives, stale: stale && ring.matches(":hover"), letter: holder?.letter ?? "?" });
-    attr(ring, "aria-label", t("lock.sentence", { who: holder?.letter ?? row.lock.holder, left: duration(Math.ceil((left ?? 0) / 1000) * 1000) }));
+    attr(ring, "aria-label", t("lock.sentence", { who: holder?.letter ?? row.lock.holder, left: remaining(left ?? 0) }));
   }
 }
 

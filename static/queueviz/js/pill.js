@@ -1,7 +1,7 @@
 /* The connection pill and the bar below the top bar: status, age of the data, time of the next attempt. */
 import { reload } from "./address.js";
 import { $, attr, el, hide, text } from "./dom.js";
-import { duration, number } from "./format.js";
+import { duration, number, remaining } from "./format.js";
 import { t } from "./words.js";
 
 const POLL_AFTER_MS = 60000, POLL_MS = 5000;
@@ -55,7 +55,7 @@ export class Pill {
     if (status === "ended") return text(this.why, t(`end.${this.live.ended}`));
     if (status !== "offline") return;
     const wait = this.live.retry_at === null ? 0 : Math.max(0, this.live.retry_at - performance.now());
-    const values = { seq: number(this.live.seq), age: duration(this.live.quiet_ms), wait: duration(Math.ceil(wait / 1000) * 1000) };
+    const values = { seq: number(this.live.seq), age: duration(this.live.quiet_ms), wait: remaining(wait) };
     text(this.why, this.live.code === 4408 ? t("conn.slow") : t(wait > 300 ? "conn.lost" : "conn.lost_now", values));
     if (this.live.lost_ms > POLL_AFTER_MS && performance.now() - this.#polled > POLL_MS) {
       this.#polled = performance.now();

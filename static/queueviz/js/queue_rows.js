@@ -2,7 +2,7 @@
 import { $, attr, cls, hide, oneOf, text } from "./dom.js";
 import { asOf, downSaid, downText } from "./down.js";
 import { deletedSaid } from "./flow.js";
-import { duration, number } from "./format.js";
+import { duration, number, remaining } from "./format.js";
 import { colour, inOrder, parts, shortNames } from "./names.js";
 import { deletedLag, deletedUnread, lagOf } from "./offsets.js";
 import { drawLock } from "./ring.js";
@@ -132,7 +132,7 @@ export class QueueRows {
     const lock = row.lock ?? null, expected = row.assigned ?? row.owner;
     cls(view.ring, "stale", Boolean(lock) && lock.holder !== expected);
     const left = drawLock(view.ring, lock, { now, lives: LIVES, stale: false });
-    attr(view.ring, "aria-label", lock ? t("lock.sentence", { who: lock.holder, left: duration(Math.ceil((left ?? 0) / 1000) * 1000) }) : t("lock.none"));
+    attr(view.ring, "aria-label", lock ? t("lock.sentence", { who: lock.holder, left: remaining(left ?? 0) }) : t("lock.none"));
   }
 
   #sentence(key, row, member, reads, who, lag) {

@@ -1,7 +1,7 @@
 /* Progress of an online reset: each member gets the request, drops its queues, waits 10 s, pulls from the new offsets. Then plan
    and reality stand side by side until the engine has watched for a minute, and Undo leads back. Words come with the form. */
 import { $, $$, attr, cls, hide, text } from "./dom.js";
-import { duration, number } from "./format.js";
+import { number, remaining } from "./format.js";
 import { colour, inOrder, shortNames } from "./names.js";
 import { post } from "./ask.js";
 
@@ -121,7 +121,7 @@ export class ResetProgress {
         cls(step, "done", done.includes(step.dataset.step));
         attr(step, "aria-current", STEPS.indexOf(step.dataset.step) === done.length ? "step" : null);
       }
-      text($("[data-step=waiting]", line), left === null ? line.dataset.wait : filled(line.dataset.waiting, { left: duration(Math.ceil(left / 1000) * 1000) }));
+      text($("[data-step=waiting]", line), left === null ? line.dataset.wait : filled(line.dataset.waiting, { left: remaining(left) }));
       text($("[data-step=resumed]", line), steps.resumed && mine.length ? filled(line.dataset.pulling, { places: mine.join(", ") }) : line.dataset.pulls);
     }
   }

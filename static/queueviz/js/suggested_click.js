@@ -1,13 +1,12 @@
 /* The suggested click of the first page: crash a member of the demo, then restart it. What follows is said in the line
    below, from the engine's own answer. The button keeps its size: both of its labels share one cell. */
 import { $, $$, attr, el, hide, text } from "./dom.js";
-import { duration } from "./format.js";
+import { remaining } from "./format.js";
 import { t } from "./words.js";
 
 const VERBS = { running: "CrashActor", crashed: "RestartActor", stopped: "RestartActor" };
 const OWN_MS = 5000;
 
-const left = (ms) => duration(Math.ceil(Math.max(0, ms) / 1000) * 1000);
 
 export class SuggestedClick {
   /** @type {any} */
@@ -69,9 +68,9 @@ export class SuggestedClick {
   /** Countdowns. */
   #tick() {
     const member = this.#member, gone = member?.state === "crashed" && this.live.status === "connected";
-    text(this.note, gone ? t("home.returns", { left: left(member.state_since_ms + this.returns_ms - this.clock.now()) }) : t("home.real"));
+    text(this.note, gone ? t("home.returns", { left: remaining(member.state_since_ms + this.returns_ms - this.clock.now()) }) : t("home.real"));
     const rest = this.#crashed_at + this.settled_ms - performance.now(), waits = rest > 0 && !$(".followed[data-state]", this.said);
     hide(this.awaited, !waits);
-    if (waits) text(this.awaited, t($(".followed span", this.said) ? "home.counted" : "home.awaited", { left: left(rest) }));
+    if (waits) text(this.awaited, t($(".followed span", this.said) ? "home.counted" : "home.awaited", { left: remaining(rest) }));
   }
 }
