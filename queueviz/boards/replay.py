@@ -33,7 +33,7 @@ WORDS: CountedTexts = {
     "replay.no_cause": _("No event in the journal caused this event."),
     "replay.grey": Counted(
         lambda n: ngettext(
-            "grey: value at keyframe #{seq}, {n} event earlier", "grey: value at keyframe #{seq}, {n} events earlier", n
+            "grey: value of event #{seq}, {n} event earlier", "grey: value of event #{seq}, {n} events earlier", n
         )
     ),
     "replay.exact": _("all values are of this event"),
