@@ -4,11 +4,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from sandbox.findings.finding import WORST_FIRST, Finding, Subject
+from sandbox.findings.finding import MEMBER, QUEUE, WORST_FIRST, Finding, Subject
 from sandbox.findings.rule import Rule
 from sandbox.findings.view import ClusterView
 
 Key = tuple[str, Subject]
+NARROW = frozenset({QUEUE, MEMBER})
 MOST_OPEN = 200  # findings of one cluster
 GONE_MS = 2_000  # pages no longer show a finding whose condition is absent for so long: its sentences would be old
 
@@ -154,6 +155,22 @@ def ranked(rows: list[tuple[Finding, int, int]], rules: dict[str, Rule]) -> tupl
 def _cause(finding: Finding, rows: list[tuple[Finding, int, int]], rules: dict[str, Rule]) -> Key | None:
     for code in rules[finding.code].because_of:
         for other, _, _ in rows:
-            if other.code == code and other.key != finding.key and other.touches & finding.touches:
+            if other.code == code and other.key != finding.key and are_related(other, finding):
                 return other.key
     return None
+
+
+def are_related(cause: Finding, finding: Finding) -> bool:
+    """Return whether both touch one name.
+
+    A finding about a queue or a member is not explained by what happens to others of its group: where both findings
+    touch queues, or members, they share one of them.
+    """
+    shared = cause.touches & finding.touches
+    if finding.subject.kind in NARROW and _kinds(cause.touches) & _kinds(finding.touches):
+        return bool(_kinds(shared))
+    return bool(shared)
+
+
+def _kinds(touches: Iterable[str]) -> set[str]:
+    return {name.partition(" ")[0] for name in touches} & NARROW

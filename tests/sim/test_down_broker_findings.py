@@ -103,3 +103,23 @@ def test_a_broker_without_a_topic_has_no_master_and_no_more(staged: Callable[...
     stage.act("KillBroker", broker="broker-a")
     stage.run(20)
     assert first_of(stage) == "broker-a has no master (killed)."
+
+
+def test_a_broker_that_is_down_explains_no_trouble_of_another_broker_s_queues(
+    staged: Callable[..., FindingStage],
+) -> None:
+    """Both touch the group; but the member hangs by itself, and the unfinished messages are in queues of broker-a."""
+    stage = staged("orders")
+    stage.act("StopBroker", broker="broker-b")
+    stage.run(60)  # the members have shared the queues of broker-a
+    stage.act("HangActor", actor="A")
+    stage.act("ChangeActor", actor="C", slow_queue="broker-a:3", slow_ms=90_000)
+    stage.run(40)
+    causes = {
+        (each.finding.code, each.finding.subject.name): each.because_of and each.because_of[0]
+        for each in stage.tracker.open
+        if each.finding.code in ("broker_down", "member_hung", "offset_pinned")
+    }
+    pinned = {name: cause for (code, name), cause in causes.items() if code == "offset_pinned"}
+    assert [cause for (code, _), cause in causes.items() if code == "member_hung"] == [None]
+    assert {cause for name, cause in pinned.items() if name.startswith("broker-a:")} == {None, "member_hung"}, causes

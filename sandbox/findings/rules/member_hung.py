@@ -130,6 +130,5 @@ RULE = Rule(
     find=find,
     healthy="Every member sends heartbeats",
     checks=checks,
-    because_of=("broker_down",),
     lab="crash-and-stop",
 )

@@ -32,7 +32,7 @@ export function setUpFindingLine() {
   main.addEventListener("click", ({ target }) => {
     if (target.closest(BUTTONS.why)) turn("why");
     else if (target.closest(BUTTONS.more)) turn("more");
-    else if (target.closest("#why-close")) close("why");
+    else if (target.closest("#figures-close")) close("why");
   });
   addEventListener("keydown", (event) => {
     const last = opened.at(-1);
@@ -60,7 +60,7 @@ function showFigures(isOpen) {
   if (!panel) return;
   panel.hidden = !isOpen;
   if (!isOpen || !figures) return;
-  text($("#why-window"), figures.dataset.window ?? "");
+  text($("#figures-window"), figures.dataset.window ?? "");
   const body = $(".body", panel);
   if (body.innerHTML !== figures.outerHTML) body.innerHTML = figures.outerHTML;
 }
