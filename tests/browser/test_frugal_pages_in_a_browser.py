@@ -29,10 +29,22 @@ new MutationObserver((changes) => (window.pins += changes.length))
 """
 
 
-def script_ms(page: Page, at_most: float) -> float:
-    """Return the processor time that scripts take of a painted frame.
+WORK = """() => new Promise((done) => requestAnimationFrame(() => {
+    const counts = new Map();
+    let length = 0;
+    for (let i = 0; i < 100_000; i++) {
+        const name = `queue-${i % 97}`;
+        counts.set(name, (counts.get(name) ?? 0) + i);
+        length += name.length;
+    }
+    done(length + counts.size);
+}))"""
 
-    Other work on the machine makes it longer, never shorter: the first round within the limit counts, or the best.
+
+def script_share(page: Page, at_most: float) -> float:
+    """Return the processor time of scripts in a painted frame, as a share of that of `WORK` in the same page.
+
+    A slow machine takes longer for both.  The first round within the limit counts, or the best.
     """
     chromium = page.context.new_cdp_session(page)
     chromium.send("Performance.enable", {"timeDomain": "threadTicks"})
@@ -41,18 +53,25 @@ def script_ms(page: Page, at_most: float) -> float:
         metrics = chromium.send("Performance.getMetrics")["metrics"]
         return float(next(each["value"] for each in metrics if each["name"] == "ScriptDuration"))
 
-    best_ms = inf
-    for _ in range(ROUNDS):
+    def of(script: str, argument: int | None = None) -> float:
         before_s = spent_s()
-        page.evaluate(PAINTED, FRAMES)
-        best_ms = min(best_ms, (spent_s() - before_s) * 1000 / FRAMES)
-        if best_ms <= at_most:
+        page.evaluate(script, argument)
+        return spent_s() - before_s
+
+    best = inf
+    for _ in range(ROUNDS):
+        frame_s = of(PAINTED, FRAMES) / FRAMES
+        best = min(best, frame_s / min(of(WORK) for _ in range(3)))
+        if best <= at_most:
             break
-    return best_ms
+    return best
 
 
 def test_the_first_view_and_each_frame_are_light(site: Site) -> None:
-    """On the wire: scripts, styles and fonts at most 120 kB, the page 20 kB; 4 ms a frame (product.md 6.4)."""
+    """On the wire: scripts, styles and fonts at most 120 kB, the page 20 kB; 4 ms a frame (product.md 6.4).
+
+    `WORK` takes 12 ms on the machine of `tests/seconds.json`.
+    """
     site.visit("orders")
     script = """performance.getEntries().filter((entry) => entry.encodedBodySize)
         .map((entry) => [new URL(entry.name).pathname, entry.encodedBodySize])"""
@@ -62,7 +81,7 @@ def test_the_first_view_and_each_frame_are_light(site: Site) -> None:
     assert 20 * 1024 < sum(static.values()) <= 120 * 1024, static
     assert page <= 20 * 1024
     assert site.page.evaluate("document.querySelectorAll('*').length") <= 1_500
-    assert script_ms(site.page, at_most=4.0) <= 4.0
+    assert script_share(site.page, at_most=0.34) <= 0.34
 
 
 def test_a_frame_of_ninety_six_queues_is_light(site: Site) -> None:
@@ -81,7 +100,7 @@ def test_a_frame_of_ninety_six_queues_is_light(site: Site) -> None:
     assert site.act(action="StartProducer", topic="wide", rate_per_s="200") == 204
     site.open("?group=wide-svc")
     expect(site.page.locator(".heat button")).to_have_count(96)
-    assert script_ms(site.page, at_most=8.0) <= 8.0
+    assert script_share(site.page, at_most=0.5) <= 0.5
 
 
 def test_what_moves_takes_its_steps_with_the_frames(site: Site) -> None:
