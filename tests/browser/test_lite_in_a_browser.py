@@ -55,7 +55,7 @@ def lite(site: Site, built: None) -> Lite:
 
     def opened(rest: str = "", fails: str = "", at: str = "orders/") -> FrameLocator:
         text = WORKER.read_text("utf-8").replace("{slug}", site.slug).replace("{fails}", fails)
-        site.page.unroute_all()
+        site.page.unroute_all(behavior="ignoreErrors")
         site.page.route("**/js/lite/worker*.js", lambda it: it.fulfill(body=text, content_type="text/javascript"))
         site.page.goto(f"{site.base_url}/lite/{at}{rest}")
         return site.page.frame_locator(SHOWN)
@@ -318,7 +318,7 @@ def test_try_again_starts_another_worker(site: Site, lite: Lite) -> None:
     lite(fails="memory")
     page.locator("#lite-again").wait_for()
     text = WORKER.read_text("utf-8").replace("{slug}", site.slug).replace("{fails}", "")
-    page.unroute_all()
+    page.unroute_all(behavior="ignoreErrors")
     page.route("**/js/lite/worker*.js", lambda it: it.fulfill(body=text, content_type="text/javascript"))
     page.locator("#lite-again").click()
     _connected(page.frame_locator(SHOWN))
