@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from queueviz.boards.finding_texts import moving_duration
-from queueviz.templatetags.formats import UNKNOWN, byte_count, duration, number, rate
+from queueviz.templatetags.formats import UNKNOWN, byte_count, number, rate
 from queueviz.texts import Text
 from sandbox.findings.figures import BESIDE, COLUMNS
 from sandbox.queries.rows.findings import FigureLine, FigureTable
