@@ -72,7 +72,7 @@ def test_the_board_shows_the_state_at_the_event_of_the_line_and_nothing_can_be_d
     buttons = page.locator(".cons footer button")
     assert buttons.count()
     assert all(button.is_disabled() for button in buttons.all())
-    expect(page.locator("#r-grey")).to_have_text(re.compile("^all values are of[^.]*$"))
+    expect(page.locator("#r-grey")).to_have_text(re.compile("^all values are of[^.]*$"), timeout=LONG_MS)
 
     page.keyboard.press("Shift+T")
     of, ends = read(page, at)
