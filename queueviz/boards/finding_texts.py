@@ -63,9 +63,11 @@ def moving_duration(name: str, ms: object, at_ms: int | None) -> str:
 
     What is left is rounded up to seconds, as on the cards.
     """
-    how = MOVING.get(name) if isinstance(ms, int) else None
-    shown = duration(-(-ms // 1000) * 1000 if isinstance(ms, int) and how == "until" else str(ms))
-    if how is None or at_ms is None or not isinstance(ms, int):
+    how = MOVING.get(name)
+    if how is None or not isinstance(ms, int):
+        return duration(str(ms))
+    shown = duration(-(-ms // 1000) * 1000 if how == "until" else ms)
+    if at_ms is None:
         return shown
     return format_html('<span data-{}="{}">{}</span>', how, at_ms - ms if how == "since" else at_ms + ms, shown)
 

@@ -105,7 +105,6 @@ def of_readers(queues: Sequence[tuple[GroupNow, QueueAt]], *, beside: Values | N
     """
     topics: dict[tuple[str, str, str | None], list[str]] = {}
     distinct = len({(queue.topic, queue.name) for _, queue in queues})
-    is_sum = distinct == len(queues)
     for group, queue in queues:
         down = queue.row["down"]
         topics.setdefault((group.name, queue.topic, None if down is None else down["reads"]), []).append(queue.name)
@@ -113,11 +112,9 @@ def of_readers(queues: Sequence[tuple[GroupNow, QueueAt]], *, beside: Values | N
         FigureRow({"group": group, "topic": topic, "queues": len(names), "names": listed(names), "reads": reads})
         for (group, topic, reads), names in topics.items()
     ]
-    return figures(
-        rows,
-        total={"queues": distinct} if is_sum else None,
-        beside={**(beside or {}), **({} if is_sum else {"distinct": distinct})},
-    )
+    if distinct == len(queues):
+        return figures(rows, total={"queues": distinct}, beside=beside)
+    return figures(rows, beside={**(beside or {}), "distinct": distinct})
 
 
 def of_attempts(

@@ -97,7 +97,7 @@ def test_sentences_of_a_finding_and_of_cards_move_no_board_and_cover_no_card(sit
     site.start("orders")
     page, board, cards = site.page, site.page.locator("#board"), site.page.locator(".cons[data-client]")
     page.set_viewport_size({"width": 1440, "height": 820})
-    place = top(board)
+    board_top_px = top(board)
     for _ in range(2):
         assert site.act(**MEMBER) == 204
     for actor in ("A", "B"):
@@ -105,13 +105,13 @@ def test_sentences_of_a_finding_and_of_cards_move_no_board_and_cover_no_card(sit
     page.locator("#finding.error").wait_for()
     expect(cards).to_have_count(5)
     expect(page.locator("#consumers")).to_have_attribute("data-terse", "")
-    assert top(board) == place
+    assert top(board) == board_top_px
     assert bottom(cards.last) <= top(page.locator("#adds")) + 1
     expect(cards.locator(".say:visible")).to_have_count(0)
     cards.first.locator(".badge").click()
     expect(cards.first.locator(".say"), "the chosen card keeps its sentence").to_be_visible()
     page.locator("#finding b").evaluate("(said) => { said.textContent = `${said.textContent} ${said.textContent}`; }")
-    assert top(board) == place
+    assert top(board) == board_top_px
 
 
 def test_cards_that_have_no_room_are_in_reach_and_announced(site: Site) -> None:

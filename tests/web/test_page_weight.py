@@ -1,4 +1,4 @@
-"""What the Board loads of ours, packed as it is served: the first warning before the browser's measure.
+"""Packed bytes of the Board's own scripts and styles: the first warning before the browser's measure.
 
 `tests/browser/test_frugal_pages_in_a_browser.py` measures the first view with fonts, libraries and hashed names against
 the 120 kB of product.md 6.4; it is not in each run.
