@@ -27,6 +27,7 @@ from sandbox.live.channel import slug_of
 from tests.attacks import routes
 from tests.attacks.people import CLUSTER, COURSE, SANDBOXES, SUBMISSION, Person, World, world
 from tests.attacks.routes import Ask
+from tests.patience import PATIENCE_S
 from tests.web.conftest import jobs
 from tests.web.fake_port import FakePort
 
@@ -277,7 +278,7 @@ async def _seen(who: Person, place: str, channels: list[str]) -> set[str]:
         await socket.send_to(text_data=orjson.dumps({"k": "sub", "ch": name, "after": "-1"}).decode())
     seen, ended = set(), set()
     while len(seen | ended) < len(channels):
-        heard = orjson.loads(await socket.receive_from(timeout=10))
+        heard = orjson.loads(await socket.receive_from(timeout=PATIENCE_S))
         if heard["k"] == "end":
             assert heard["reason"] == "unknown", heard
             ended.add(heard["ch"])

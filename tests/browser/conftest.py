@@ -16,13 +16,14 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, Web
 
 from queueviz.pages.first_steps import COOKIE, FIRST_STEPS
 from tests import ports
+from tests.patience import PATIENCE_S
 from tests.server.server import Server, forget_creations, run
 
 ROOT = Path(__file__).parents[2]
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")  # the first draws no windows
 DESKTOP: ViewportSize = {"width": 1440, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
-PATIENCE_MS = 20_000  # other work may share the machine
+PATIENCE_MS = PATIENCE_S * 1000
 TEACHER, PASSWORD = "teacher", "two-votes-101"
 ACCOUNT = f"""
 from django.contrib.auth import get_user_model

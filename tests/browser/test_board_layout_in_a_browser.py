@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from playwright.sync_api import Locator, ViewportSize, expect
 
-from tests.browser.conftest import DESKTOP, PHONE, Site
+from tests.browser.conftest import DESKTOP, PATIENCE_MS, PHONE, Site
 
 SIZES = pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 TABS = ("", "findings/", "rebalance/", "locks/", "store/", "index/", "messages/", "topology/", "topics/", "journal/")
@@ -162,9 +162,9 @@ def test_what_followed_covers_no_journal_and_leaves_while_the_clock_stands(site:
         box = line.bounding_box()
         assert box is None or journal is None or box["x"] + box["width"] <= journal["x"] + 1
     shown.first.hover()
-    expect(shown).to_have_count(1, timeout=20_000)
+    expect(shown).to_have_count(1, timeout=PATIENCE_MS)
     page.mouse.move(5, 5)
-    expect(shown).to_have_count(0, timeout=20_000)
+    expect(shown).to_have_count(0, timeout=PATIENCE_MS)
 
 
 def test_four_members_have_labelled_meters(site: Site) -> None:

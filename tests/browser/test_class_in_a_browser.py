@@ -14,7 +14,6 @@ from tests.server.server import Server, run
 SHOWN = ".litetabs iframe:not(.next)"
 LAB = "members-and-queues"
 RECEIVED = "has all of your work"
-LONG_MS = 3 * PATIENCE_MS  # a first load of the engine, on a machine that others use
 ENTRIES = """
 from queueviz.models import LiteEntry
 print([(entry.n, entry.name, entry.by) for entry in LiteEntry.objects.order_by("n")])
@@ -58,7 +57,7 @@ class Lesson:
     def device(self, init: str = "") -> Page:
         """A browser that has not been here."""
         context = self._browser.new_context(viewport=DESKTOP, reduced_motion="reduce")
-        context.set_default_timeout(LONG_MS)
+        context.set_default_timeout(PATIENCE_MS)
         context.route("**/static/lite/*/**", _serve)
         context.add_init_script(init)
         self.contexts.append(context)
@@ -87,7 +86,7 @@ def _serve(route: Route) -> None:
 
 @pytest.fixture
 def lesson(browser: Browser, server: Server, page: Page) -> Iterator[Lesson]:
-    page.set_default_timeout(LONG_MS)
+    page.set_default_timeout(PATIENCE_MS)
     made = Lesson(browser, server, page)
     yield made
     for context in made.contexts:
@@ -106,7 +105,7 @@ def _predict(page: Page) -> None:
 
 
 def _received(page: Page) -> None:
-    expect(page.locator("#class-sent")).to_contain_text(RECEIVED, timeout=LONG_MS)
+    expect(page.locator("#class-sent")).to_contain_text(RECEIVED, timeout=PATIENCE_MS)
 
 
 def test_a_lab_in_the_browser_outlives_reloads_and_goes_on_at_another_device(lesson: Lesson) -> None:
@@ -114,7 +113,7 @@ def test_a_lab_in_the_browser_outlives_reloads_and_goes_on_at_another_device(les
     _predict(page)
     _received(page)
     tile = lesson.teacher.locator(".tile").first
-    expect(tile).to_contain_text("Prediction sealed", timeout=LONG_MS)
+    expect(tile).to_contain_text("Prediction sealed", timeout=PATIENCE_MS)
     tile.click()
     lesson.teacher.locator("#student-rows .q, #student-rows > *").first.wait_for()
 
@@ -134,7 +133,7 @@ def test_a_lab_in_the_browser_outlives_reloads_and_goes_on_at_another_device(les
     other.wait_for_url(lesson.course)
     other.locator(".worklist button").first.click()
     other.frame_locator(SHOWN).locator(".seal").wait_for()
-    expect(page.locator("#lite-why")).to_contain_text("on another device", timeout=LONG_MS)
+    expect(page.locator("#lite-why")).to_contain_text("on another device", timeout=PATIENCE_MS)
     assert [name for _, name, _ in lesson.entries()] == ["StartLab", "AnswerStep"]
 
 
@@ -144,7 +143,7 @@ def test_what_is_done_while_the_server_is_dead_arrives_once(lesson: Lesson) -> N
     _received(page)
     before = len(lesson.entries())
     lesson.server.kill()
-    expect(page.locator("#class-sent")).to_contain_text("No connection", timeout=LONG_MS)
+    expect(page.locator("#class-sent")).to_contain_text("No connection", timeout=PATIENCE_MS)
     _predict(page)
     lesson.server.start(within_s=FIRST_START_S)
     _received(page)
@@ -159,5 +158,5 @@ def test_a_browser_without_wasm_does_the_same_lab_on_the_server(lesson: Lesson) 
     page.locator(".app[data-conn=connected]").wait_for()
     page.locator("#lab-now").wait_for()
     tiles = lesson.teacher.locator(".tile")
-    expect(tiles.first).to_contain_text("Otter", timeout=LONG_MS)
+    expect(tiles.first).to_contain_text("Otter", timeout=PATIENCE_MS)
     assert "/s/" in page.url

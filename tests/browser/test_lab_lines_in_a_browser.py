@@ -38,7 +38,7 @@ def test_a_step_is_met_by_the_buttons_of_its_panel(site: Site, width: ViewportSi
     assert watched.evaluate(IN_VIEW), "neither the head nor the panel covers it"
     press(stop, "Stop")
     reading = panel.get_by_label("How many messages were redelivered")
-    expect(reading).to_be_visible(timeout=2 * PATIENCE_MS)
+    expect(reading).to_be_visible(timeout=PATIENCE_MS)
     reading.fill(page.locator("#k-again").inner_text())
     panel.get_by_role("button", name="Submit answer").click()
     expect(panel.locator("input[type=radio]").first).to_be_visible()

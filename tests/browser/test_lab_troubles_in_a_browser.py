@@ -194,7 +194,7 @@ def test_a_kill_of_the_server_keeps_step_seal_and_receipts(page: Page, own_serve
     own_server.kill()
     expect(page.locator("#conn")).to_contain_text("Offline")
     own_server.start()
-    page.locator(".app[data-conn=connected]").wait_for(timeout=2 * PATIENCE_MS)
+    page.locator(".app[data-conn=connected]").wait_for(timeout=PATIENCE_MS)
     expect(hands.panel.locator(".seal strong")).to_have_text(str(hands.numbers["idle"]))
     finish(hands)
     assert_whole(hands)

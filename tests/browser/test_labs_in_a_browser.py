@@ -36,7 +36,7 @@ def test_a_lab_is_started_predicted_done_seen_and_explained(site: Site) -> None:
             f"{have} of {members}" if have < members else "have been assigned"
         )
     page.get_by_role("button", name="20×").click()
-    expect(panel.get_by_label("Count on the board")).to_be_visible(timeout=3 * PATIENCE_MS)
+    expect(panel.get_by_label("Count on the board")).to_be_visible(timeout=PATIENCE_MS)
     panel.get_by_label("Count on the board").fill("0")
     panel.get_by_role("button", name="Answer").click()
     expect(panel.locator(".said.wrong")).to_contain_text("You wrote 0")

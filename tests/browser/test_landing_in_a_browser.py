@@ -17,7 +17,6 @@ RECTS = """(all) => all.map((one) => {
     const { left, top, width, height } = document.querySelector(one).getBoundingClientRect();
     return [one, ...[left, top + scrollY, width, height].map(Math.round)];
 })"""
-CAME_BACK_MS = 3 * PATIENCE_MS
 HAPPENED = re.compile(
     r"^\s*A crashed\. (B|C|B, C) took q\d(, q\d)* at once\. (\d+ messages? (was|were)|No message was) delivered again\."
 )
@@ -37,7 +36,7 @@ def landing(site: Site) -> Page:
 def open_landing(page: Page, base_url: str) -> None:
     page.goto(f"{base_url}/")
     page.locator(".app[data-conn=connected]").wait_for()
-    page.wait_for_function(ALL_RUN, timeout=CAME_BACK_MS)
+    page.wait_for_function(ALL_RUN, timeout=PATIENCE_MS)
     page.reload()  # the suggested member is the first that runs
     page.locator(".app[data-conn=connected]").wait_for()
 
@@ -55,7 +54,7 @@ def test_it_shows_all_queues_their_members_and_what_the_checks_say(landing: Page
     expect(landing.locator("#conn .word")).to_have_text("Live")
     expect(landing.locator(".cons .say")).to_have_text(["q0, q1, q2", "q3, q4, q5", "q6, q7"])
     site.until("document.querySelectorAll('#lanes .lane.dots[d]').length > 0")
-    expect(landing.locator("#finding")).not_to_have_text(re.compile("Not checked yet"), timeout=CAME_BACK_MS)
+    expect(landing.locator("#finding")).not_to_have_text(re.compile("Not checked yet"), timeout=PATIENCE_MS)
     expect(landing.locator(".btn.primary")).to_have_count(1)
     ends = "[...document.querySelectorAll('.q .lag, .q .t-max')].map((one) => one.textContent).join()"
     site.until(f"(before) => {ends} !== before", landing.evaluate(ends))
@@ -67,7 +66,7 @@ def test_a_line_that_nothing_was_known_for_is_fetched_again(landing: Page) -> No
         line.setAttribute("data-moves", "");
         line.querySelector("p").textContent = "Not checked yet.";
     }""")
-    expect(landing.locator("#finding")).not_to_have_text(re.compile("Not checked yet"), timeout=CAME_BACK_MS)
+    expect(landing.locator("#finding")).not_to_have_text(re.compile("Not checked yet"), timeout=PATIENCE_MS)
 
 
 def test_a_click_is_followed_by_a_sentence_and_nothing_moves(landing: Page) -> None:
@@ -80,14 +79,14 @@ def test_a_click_is_followed_by_a_sentence_and_nothing_moves(landing: Page) -> N
     expect(button).to_have_accessible_name("Restart A")
     expect(landing.locator("#try-note")).to_have_text(re.compile(r"It restarts by itself in \d"))
     assert rects(landing) == before
-    expect(said).to_have_text(HAPPENED, timeout=CAME_BACK_MS)
+    expect(said).to_have_text(HAPPENED, timeout=PATIENCE_MS)
     assert rects(landing) == before
     expect(said.get_by_role("link")).to_have_attribute("href", re.compile(r"/s/landing/journal/\?at=\d+"))
     expect(landing.locator("#finding")).to_have_text(re.compile("delivered again"))
     if button.get_attribute("data-verb") == "RestartActor":
         button.click()
-        expect(said).to_have_text(re.compile(r"A has \d queues? (after|at once)"), timeout=CAME_BACK_MS)
-    expect(button).to_have_accessible_name("Crash consumer A", timeout=CAME_BACK_MS)
+        expect(said).to_have_text(re.compile(r"A has \d queues? (after|at once)"), timeout=PATIENCE_MS)
+    expect(button).to_have_accessible_name("Crash consumer A", timeout=PATIENCE_MS)
     assert rects(landing) == before
 
 

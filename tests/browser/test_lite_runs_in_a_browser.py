@@ -70,7 +70,7 @@ def test_the_run_of_a_lab_is_executed_again_in_another_browser_and_on_the_server
 
     page.goto("about:blank")
     page.goto(link)
-    page.locator(SHOWN).wait_for(timeout=2 * PATIENCE_MS)
+    page.locator(SHOWN).wait_for(timeout=PATIENCE_MS)
     assert _journal(page.evaluate(EVENTS))[: len(before)] == before
 
     site.page = opened.value

@@ -10,7 +10,6 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import PATIENCE_MS, PHONE, Kept, Site
 
-LONG_MS = 6 * PATIENCE_MS  # of ten seconds of a sandbox on a machine that others use
 A_RUN = "orders, for a replay"  # a sandbox these tests share; its clock is stopped
 
 
@@ -19,9 +18,9 @@ def newest(site: Site, kept: Kept) -> int:
     """The number of the newest event, some hundred after a crash."""
     if A_RUN not in kept:
         site.start("orders")
-        site.until("queueviz.live.seq > 600", within_ms=LONG_MS)
+        site.until("queueviz.live.seq > 600", within_ms=PATIENCE_MS)
         assert site.act(action="CrashActor", actor="A") == 204
-        site.until("queueviz.live.seq > 1200", within_ms=LONG_MS)
+        site.until("queueviz.live.seq > 1200", within_ms=PATIENCE_MS)
         site.stand_still()
         kept[A_RUN] = (site.slug, site.page.context.cookies())
     site.visit(A_RUN)
@@ -72,7 +71,7 @@ def test_the_board_shows_the_state_at_the_event_of_the_line_and_nothing_can_be_d
     buttons = page.locator(".cons footer button")
     assert buttons.count()
     assert all(button.is_disabled() for button in buttons.all())
-    expect(page.locator("#r-grey")).to_have_text(re.compile("^all values are of[^.]*$"), timeout=LONG_MS)
+    expect(page.locator("#r-grey")).to_have_text(re.compile("^all values are of[^.]*$"), timeout=PATIENCE_MS)
 
     page.keyboard.press("Shift+T")
     of, ends = read(page, at)

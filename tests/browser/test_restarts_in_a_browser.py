@@ -14,7 +14,7 @@ def newest(page: Page) -> int:
 
 
 def goes_on(page: Page, after: int) -> None:
-    page.wait_for_function(MOVED, arg=after, timeout=2 * PATIENCE_MS)
+    page.wait_for_function(MOVED, arg=after, timeout=PATIENCE_MS)
     expect(page.locator("#conn")).to_contain_text("Connected")
     expect(page.locator("#livepill")).to_contain_text("LIVE")
     expect(page.locator("#notice .banner:not(.tip):visible")).to_have_count(0)
@@ -43,7 +43,7 @@ def test_an_open_page_goes_on_after_a_stop_and_a_kill_of_the_server_and_one_with
         seen = newest(watching)
         own_server.kill()
         own_server.start()
-        expect(watching.locator("#conn")).to_contain_text("Asleep", timeout=2 * PATIENCE_MS)
+        expect(watching.locator("#conn")).to_contain_text("Asleep", timeout=PATIENCE_MS)
         expect(watching.locator("#livepill")).to_contain_text("Asleep")
         expect(watching.locator("#notice .banner:visible")).to_contain_text("This sandbox is asleep")
         expect(watching.locator("#notice .banner:visible button")).to_have_count(0)

@@ -29,7 +29,7 @@ def link(site: Site, kept: Kept) -> str:
     if SHARED not in kept:
         site.start("orders")
         assert site.act(action="SetRate", rate=4) == 204
-        site.until("queueviz.live.seq > 400", within_ms=3 * PATIENCE_MS)
+        site.until("queueviz.live.seq > 400", within_ms=PATIENCE_MS)
         site.stand_still()  # well before event 700
         assert site.act(action="CrashActor", actor="A") == 204
         assert site.act(action="SetRate", rate="20") == 204
@@ -46,7 +46,7 @@ def link(site: Site, kept: Kept) -> str:
     page.get_by_label("Note", exact=True).fill("Who takes its queues?")
     page.get_by_role("button", name="Create link").click()
     address = page.locator("#made").input_value()
-    expect(page.locator("#links tbody tr").first).to_contain_text("KiB", timeout=3 * PATIENCE_MS)
+    expect(page.locator("#links tbody tr").first).to_contain_text("KiB", timeout=PATIENCE_MS)
     return address
 
 
@@ -78,7 +78,7 @@ def test_a_range_is_chosen_by_keys_and_its_link_plays_it_and_stops_at_the_note(
     expect(page.locator("[name=first]")).to_have_value(str(mark - 1))
     first.press("Home")
     page.get_by_role("button", name="Show preview").click()
-    expect(page.locator("#preview .player .q")).to_have_count(8, timeout=3 * PATIENCE_MS)
+    expect(page.locator("#preview .player .q")).to_have_count(8, timeout=PATIENCE_MS)
     page.set_viewport_size(PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     the_range_is_downloaded_and_opens_without_the_server(page, browser, tmp_path)
@@ -105,7 +105,7 @@ def test_a_range_is_chosen_by_keys_and_its_link_plays_it_and_stops_at_the_note(
 
 
 def the_range_is_downloaded_and_opens_without_the_server(page: Page, browser: Browser, tmp_path: Path) -> None:
-    with page.expect_download(timeout=3 * PATIENCE_MS) as download:
+    with page.expect_download(timeout=PATIENCE_MS) as download:
         page.get_by_role("button", name="Download the offline file").click()
     file = tmp_path / download.value.suggested_filename
     download.value.save_as(file)

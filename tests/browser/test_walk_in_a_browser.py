@@ -83,7 +83,7 @@ class Walk:
         end()
         expect(self.page.locator("#conn")).to_contain_text("Offline", timeout=PATIENCE_MS)
         self.server.start()
-        self.page.locator(".app[data-conn=connected]").wait_for(timeout=2 * PATIENCE_MS)
+        self.page.locator(".app[data-conn=connected]").wait_for(timeout=PATIENCE_MS)
 
 
 @pytest.mark.wide

@@ -8,17 +8,15 @@ from playwright.sync_api import Page, expect
 from tests.browser.axe import faults_at_both_widths
 from tests.browser.conftest import PATIENCE_MS, Site
 
-LONG_MS = 6 * PATIENCE_MS  # two processes play first
-
 
 @pytest.fixture
 def crashed(site: Site) -> Page:
     """The page of a run in which A crashed."""
     site.start("orders")
     assert site.act(action="SetRate", rate=20) == 204
-    site.until("queueviz.live.seq > 600", within_ms=LONG_MS)
+    site.until("queueviz.live.seq > 600", within_ms=PATIENCE_MS)
     assert site.act(action="CrashActor", actor="A") == 204
-    site.until("queueviz.live.seq > 1200", within_ms=LONG_MS)
+    site.until("queueviz.live.seq > 1200", within_ms=PATIENCE_MS)
     site.stand_still()
     site.page.locator(".tabs a", has_text="What if?").click()
     return site.page
@@ -28,7 +26,7 @@ def test_a_crash_is_left_out_and_replaced(crashed: Page) -> None:
     page = crashed
     page.locator(".mode", has_text="Leave out").get_by_role("button", name="Run").click()
     result = page.locator("table.res")
-    expect(result).to_be_visible(timeout=LONG_MS)
+    expect(result).to_be_visible(timeout=PATIENCE_MS)
     expect(result.locator("thead")).to_contain_text("without the crash of A")
     expect(result.locator("tbody tr").first).to_contain_text("Delivered twice")
     top, boards = result.bounding_box(), page.locator(".pair").bounding_box()
@@ -44,14 +42,14 @@ def test_a_crash_is_left_out_and_replaced(crashed: Page) -> None:
     ]
     instead.locator("[name=instead]").select_option("StopActor")
     instead.get_by_role("button", name="Run").click()
-    expect(result.locator("thead")).to_contain_text("A stopped cleanly", timeout=LONG_MS)
+    expect(result.locator("thead")).to_contain_text("A stopped cleanly", timeout=PATIENCE_MS)
     both_boards_move_with_one_line(page)
     expect(page.locator("#dif tr").first).to_contain_text("A")
 
 
 def both_boards_move_with_one_line(page: Page) -> None:
     since = page.locator("#since")
-    expect(since).to_have_text("+90.0 s since the action", timeout=LONG_MS)
+    expect(since).to_have_text("+90.0 s since the action", timeout=PATIENCE_MS)
     before, after = page.locator(".side").all()
     page.locator("#line input").press("Home")
     expect(since).to_have_text(re.compile("^\u2212"))
@@ -83,7 +81,7 @@ def test_several_actions_are_left_out_by_keys(crashed: Page) -> None:
     boxes.nth(1).press("Space")
     page.locator(".mode", has_text="Leave out").get_by_role("button", name="Run").press("Enter")
     heads = page.locator("table.res thead")
-    expect(heads).to_contain_text("without the crash of A, without the crash of B", timeout=LONG_MS)
+    expect(heads).to_contain_text("without the crash of A, without the crash of B", timeout=PATIENCE_MS)
     expect(page.locator(".acts :checked")).to_have_count(2)
     expect(page.locator("table.res")).to_contain_text("Queues without a reader")
 
@@ -93,7 +91,7 @@ def test_a_claim_shows_its_counterexample_before_all_seeds_have_run(crashed: Pag
     seeds = page.locator(".mode", has_text="Over many seeds")
     seeds.locator("[name=claim]").select_option("no-duplicates-after-a-crash")
     seeds.get_by_role("button", name="Run").click()
-    expect(page.locator(".example")).to_be_visible(timeout=LONG_MS)
+    expect(page.locator(".example")).to_be_visible(timeout=PATIENCE_MS)
     expect(page.locator(".cells .waits").first).to_be_attached()
     assert faults_at_both_widths(page) == []
     page.get_by_role("button", name="Stop").click()
@@ -104,4 +102,4 @@ def test_a_claim_shows_its_counterexample_before_all_seeds_have_run(crashed: Pag
     assert name.startswith("test_no_duplicates_after_a_crash_seed_")
     expect(page.locator(".example code")).to_have_text(f"python -m pytest {name}")
     page.get_by_role("button", name="Open as sandbox").click()
-    page.wait_for_url(re.compile("/branching/$|/s/[^/]+/$"), timeout=LONG_MS)
+    page.wait_for_url(re.compile("/branching/$|/s/[^/]+/$"), timeout=PATIENCE_MS)

@@ -13,7 +13,8 @@ import pytest
 
 from tests.attacks.databases import in_use
 from tests.databases.postgresql import Postgresql
-from tests.server.server import PATIENCE_S, ROOT, until
+from tests.patience import PATIENCE_S
+from tests.server.server import ROOT, until
 
 SLUG = "calm-owl-abcdef"
 LEASE_S, MARGIN_S, RENEW_EVERY_S = 3.0, 0.5, 0.2

@@ -16,7 +16,8 @@ from queueviz.access.hidden_names import Mask
 from tests import ports
 from tests.databases.postgresql import Postgresql
 from tests.databases.redis_server import NOT_HERE, RedisServer, is_here
-from tests.server.server import PATIENCE_S, Server, until
+from tests.patience import PATIENCE_S
+from tests.server.server import Server, until
 
 PORTS_APART = 250
 TRIES = 2

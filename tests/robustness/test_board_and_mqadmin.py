@@ -157,7 +157,7 @@ class Scene:
         end()
         expect(self.page.locator("#conn")).to_contain_text("Offline", timeout=PATIENCE_MS)
         self.server.start()
-        self.page.locator(".app[data-conn=connected]").wait_for(timeout=2 * PATIENCE_MS)
+        self.page.locator(".app[data-conn=connected]").wait_for(timeout=PATIENCE_MS)
         until(lambda: self.site.snapshot()["groups"], what="the sandbox is open")
         self._name_servers = self._listen()
         self.go_on()

@@ -16,11 +16,11 @@ import httpx
 import orjson
 
 from tests import ports
+from tests.patience import PATIENCE_S
 
 T = TypeVar("T")
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 120.0  # for a condition, so that only a failure takes so long, on a machine with other work, too
 START_WITHIN_S = 300.0  # an exit is noticed at once
 LOOK_EVERY_S = 0.1
 JSON = "application/json"

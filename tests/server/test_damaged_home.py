@@ -11,7 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.server.server import PATIENCE_S, ROOT, Driver, Server, environment, free_port, stored
+from tests.patience import PATIENCE_S
+from tests.server.server import ROOT, Driver, Server, environment, free_port, stored
 from tests.small_disk import mounted
 
 

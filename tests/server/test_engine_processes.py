@@ -14,8 +14,9 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
+from tests.patience import PATIENCE_S
 from tests.server.processes import is_there, processes_below
-from tests.server.server import PATIENCE_S, Driver, Server, stored, until
+from tests.server.server import Driver, Server, stored, until
 from tests.server.test_live_socket import hear, is_kind, open_socket
 
 ENGINE_ENDED = 4503

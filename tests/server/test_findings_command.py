@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.server.server import PATIENCE_S, ROOT, environment
+from tests.patience import PATIENCE_S
+from tests.server.server import ROOT, environment
 from tests.server.test_headless_broker import SMALL, free_ports, running
 
 SECONDS = "3"

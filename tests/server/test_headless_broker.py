@@ -24,7 +24,8 @@ from sandbox.kernel.clock import ScaledClock, wall_ms
 from sandbox.message.message import Message
 from sandbox.store.reader import StoreReader
 from sandbox.transport.tcp_client import TcpConnector
-from tests.server.server import PATIENCE_S, ROOT, environment, until
+from tests.patience import PATIENCE_S
+from tests.server.server import ROOT, environment, until
 
 T = TypeVar("T")
 

@@ -18,7 +18,8 @@ from websockets.typing import Subprotocol
 
 from queueviz.courses.broadcasts import LEAD_S
 from queueviz.operations.remote_pages import RemotePages
-from tests.server.server import PATIENCE_S, Server, run, until
+from tests.patience import PATIENCE_S
+from tests.server.server import Server, run, until
 from tests.server.test_live_socket import PROTOCOL
 
 STUDENTS = 30

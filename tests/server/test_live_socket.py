@@ -8,7 +8,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from tests.server.server import PATIENCE_S, Driver, Server
+from tests.patience import PATIENCE_S
+from tests.server.server import Driver, Server
 
 PROTOCOL = "queueviz.live.1"
 

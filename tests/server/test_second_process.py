@@ -3,7 +3,8 @@
 import subprocess
 import sys
 
-from tests.server.server import PATIENCE_S, ROOT, Driver, Server, environment, free_port, run
+from tests.patience import PATIENCE_S
+from tests.server.server import ROOT, Driver, Server, environment, free_port, run
 
 
 def test_a_second_server_on_the_same_home_is_refused(server: Server) -> None:

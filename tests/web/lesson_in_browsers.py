@@ -9,6 +9,7 @@ from channels.testing import WebsocketCommunicator
 
 from queueviz.courses.models import Course, Submission
 from queueviz.live.browser_sockets import SUBPROTOCOL
+from tests.patience import PATIENCE_S
 from tests.web.clusters import account, browser_of
 from tests.web.courses import LAB, joined, new_course
 from tests.web.fake_port import FakePort
@@ -74,7 +75,7 @@ class Browser:
     async def hear(self, *kinds: str) -> dict[str, Any]:
         """Return the next message that is no news; of these kinds, if some are named."""
         while True:
-            message: dict[str, Any] = orjson.loads(await self.tab.receive_from(timeout=3))
+            message: dict[str, Any] = orjson.loads(await self.tab.receive_from(timeout=PATIENCE_S))
             if (message["k"] in kinds) if kinds else (message["k"] not in ("beat", "course")):
                 return message
 
@@ -90,7 +91,7 @@ class Browser:
 async def connected(lesson: Lesson, who: int = 0, slug: str | None = None) -> Browser:
     path = f"/ws/lite/{slug or await do(lesson.slug, who)}/"
     tab = socket(OWN, await do(cookie, lesson.students[who]), protocol=SUBPROTOCOL, path=path)
-    assert await tab.connect() == (True, SUBPROTOCOL)
+    assert await tab.connect(timeout=PATIENCE_S) == (True, SUBPROTOCOL)
     return Browser(tab)
 
 

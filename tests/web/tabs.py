@@ -13,6 +13,7 @@ from queueviz.access.visitor import Visitor
 from queueviz.asgi import application
 from queueviz.live.consumers import SUBPROTOCOL
 from queueviz.models import Sandbox
+from tests.patience import PATIENCE_S
 
 OWN = (b"origin", b"http://testserver")
 HOST = (b"host", b"testserver")
@@ -28,7 +29,7 @@ def socket(
 
 async def opened(*headers: tuple[bytes, bytes], path: str = "/ws/live/") -> WebsocketCommunicator:
     made = socket(*(headers or (OWN,)), path=path)
-    accepted, protocol = await made.connect()
+    accepted, protocol = await made.connect(timeout=PATIENCE_S)
     assert (accepted, protocol) == (True, SUBPROTOCOL)
     return made
 
@@ -40,14 +41,14 @@ async def say(made: WebsocketCommunicator, **message: Any) -> None:
 async def hear(made: WebsocketCommunicator) -> dict[str, Any]:
     """The next message that is no beat."""
     while True:
-        heard = orjson.loads(await made.receive_from(timeout=2))
+        heard = orjson.loads(await made.receive_from(timeout=PATIENCE_S))
         if heard["k"] != "beat":
             return dict(heard)
 
 
 async def closing(made: WebsocketCommunicator) -> int:
     while True:
-        output = await made.receive_output(timeout=2)
+        output = await made.receive_output(timeout=PATIENCE_S)
         if output["type"] == "websocket.close":
             return int(output.get("code", 1000))
 

@@ -16,6 +16,7 @@ from queueviz.asgi import application
 from queueviz.live.consumers import SUBPROTOCOL
 from sandbox.control.actions import BY_NAME
 from sandbox.control.rights import VERBS
+from tests.patience import PATIENCE_S
 from tests.web.clusters import SLUG, account, browser_of, cluster
 from tests.web.fake_port import FakePort
 
@@ -167,7 +168,7 @@ async def opened(client: Client | None) -> WebsocketCommunicator:
         cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
         headers.append((b"cookie", f"{settings.SESSION_COOKIE_NAME}={cookie}".encode()))
     made = WebsocketCommunicator(application, "/ws/live/", headers=headers, subprotocols=[SUBPROTOCOL])
-    assert (await made.connect())[0]
+    assert (await made.connect(timeout=PATIENCE_S))[0]
     return made
 
 
@@ -178,7 +179,7 @@ async def subscribed(made: WebsocketCommunicator) -> dict[str, Any]:
 
 async def heard(made: WebsocketCommunicator) -> dict[str, Any]:
     while True:
-        said = orjson.loads(await made.receive_from(timeout=2))
+        said = orjson.loads(await made.receive_from(timeout=PATIENCE_S))
         if said["k"] != "beat":
             return dict(said)
 

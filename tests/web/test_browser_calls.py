@@ -16,6 +16,7 @@ from queueviz.live.browser_sockets import SUBPROTOCOL
 from sandbox.control.actions import SetRate
 from sandbox.control.rights import Actor
 from sandbox.kernel.errors import ActionRefused, EngineBusy
+from tests.patience import PATIENCE_S
 from tests.web.lesson_in_browsers import Browser, Lesson, begun, connected, do, lesson_in_browsers
 from tests.web.tabs import OWN, closing, opened, say, socket
 from tests.web.tabs import hear as hear_frame
@@ -158,7 +159,7 @@ async def test_another_student_sees_no_board_and_opens_no_socket_of_the_run(less
     for who in (1, None):
         headers = () if who is None else (await do(cookie, lesson.students[who]),)
         tab = socket(OWN, *headers, protocol=SUBPROTOCOL, path=f"/ws/lite/{slug}/")
-        await tab.connect()
+        await tab.connect(timeout=PATIENCE_S)
         await Browser(tab).say("hello", instance="x", engine="build-1")
         assert await closing(tab) == browser_sockets.NOT_YOURS
     assert links.link_of(slug) is not None, "the student's own link is still there"
@@ -168,7 +169,7 @@ async def test_another_student_sees_no_board_and_opens_no_socket_of_the_run(less
 async def test_a_teacher_cannot_be_the_browser_of_a_student(lesson: Lesson) -> None:
     slug = await do(lesson.slug)
     tab = socket(OWN, await do(cookie, lesson.teacher), protocol=SUBPROTOCOL, path=f"/ws/lite/{slug}/")
-    await tab.connect()
+    await tab.connect(timeout=PATIENCE_S)
     await Browser(tab).say("hello", instance="x", engine="build-1")
     assert await closing(tab) == browser_sockets.NOT_YOURS
 
@@ -177,7 +178,7 @@ async def test_a_page_of_another_site_opens_no_socket(lesson: Lesson) -> None:
     other = (b"origin", b"http://evil.example")
     path = f"/ws/lite/{await do(lesson.slug)}/"
     tab = socket(other, await do(cookie, lesson.students[0]), protocol=SUBPROTOCOL, path=path)
-    assert not (await tab.connect())[0]
+    assert not (await tab.connect(timeout=PATIENCE_S))[0]
 
 
 async def test_who_is_removed_from_the_course_is_cut_off(lesson: Lesson) -> None:

@@ -11,6 +11,7 @@ from queueviz.live.hubs import hub_of_this_loop
 from queueviz.models import Sandbox
 from sandbox.control.limits import SocketLimits
 from sandbox.kernel.errors import ActionRefused
+from tests.patience import PATIENCE_S
 from tests.web.fake_port import FakePort
 from tests.web.tabs import BOARD, OWN, SLUG, closing, hear, kept, opened, say, session_of_the_owner, socket
 
@@ -37,12 +38,12 @@ async def test_a_tab_of_our_own_page_sees_a_board(board: FakePort) -> None:
 
 @pytest.mark.parametrize("origin", [b"http://evil.example", b"null", b"https://testserver.evil.example", b""])
 async def test_a_page_of_another_site_is_turned_away(board: FakePort, origin: bytes) -> None:
-    accepted, _ = await socket((b"origin", origin)).connect()
+    accepted, _ = await socket((b"origin", origin)).connect(timeout=PATIENCE_S)
     assert not accepted
 
 
 async def test_another_subprotocol_is_turned_away(board: FakePort) -> None:
-    accepted, _ = await socket(OWN, protocol="chat").connect()
+    accepted, _ = await socket(OWN, protocol="chat").connect(timeout=PATIENCE_S)
     assert not accepted
 
 

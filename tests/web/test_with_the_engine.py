@@ -14,6 +14,7 @@ from queueviz import engine
 from queueviz.asgi import application
 from queueviz.live.consumers import SUBPROTOCOL
 from queueviz.pages import page_snapshot
+from tests.patience import PATIENCE_S
 from tests.web.engine_calls import HTMX, JSON, act, events, start
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -122,9 +123,9 @@ def test_a_deleted_sandbox_is_gone_from_the_disk(real_engine: Any, settings: Any
 
 
 async def _until(tab: WebsocketCommunicator, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-    async with asyncio.timeout(8):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
-            heard = orjson.loads(await tab.receive_from(timeout=8))
+            heard = orjson.loads(await tab.receive_from(timeout=PATIENCE_S))
             if wanted(heard):
                 return dict(heard)
 
@@ -134,7 +135,7 @@ async def test_a_crash_is_seen_by_a_watching_tab(real_engine: Any) -> None:
     slug = await sync_to_async(start)(client, "orders")
     headers = [(b"origin", b"http://testserver"), (b"host", b"testserver")]
     tab = WebsocketCommunicator(application, "/ws/live/", headers=headers, subprotocols=[SUBPROTOCOL])
-    await tab.connect()
+    await tab.connect(timeout=PATIENCE_S)
     for ch, after in ((f"board/{slug}/order-svc/orders", None), (f"facts/{slug}", "0")):
         await tab.send_to(text_data=orjson.dumps({"k": "sub", "ch": ch, "after": after}).decode())
     first = await _until(tab, lambda frame: frame["k"] == "snap")
