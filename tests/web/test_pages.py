@@ -343,3 +343,11 @@ def test_a_producer_that_has_just_begun_has_no_rate_yet(
     rail = visitor.get(f"/s/{mine}/part/rail/").content.decode()
     assert "– msg/s" in rail
     assert "0 msg/s" not in rail
+
+
+@pytest.mark.parametrize(("cookie", "theme"), [("dark", "dark"), ("light", "light"), ("", "auto"), ("<b>", "auto")])
+def test_the_api_page_has_the_theme_of_the_visitor(visitor: Client, cookie: str, theme: str) -> None:
+    visitor.cookies["theme"] = cookie
+    page = visitor.get("/api/docs").content.decode()
+    assert f'data-theme="{theme}"' in page
+    assert "page_api" in page, "which shows it"

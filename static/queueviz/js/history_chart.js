@@ -36,7 +36,9 @@ export function linePath(points, from_ms, x, y) {
 }
 
 export class HistoryChart {
-  lines = []; // [{name, me, tag, points: [[at_ms, value|null], …]}], oldest first; tag: at the end of the line, null: its value
+  /* [{name, me, tag, points: [[at_ms, value|null], …], drawn}], oldest first; tag: at the end of the line, null: its value;
+     drawn: what is drawn instead of the points */
+  lines = [];
   /** @type {any[]} */
   bands = []; // of findings
   /** @type {any[]} */
@@ -92,10 +94,10 @@ export class HistoryChart {
     attr(this.svg, "viewBox", `0 0 ${width} ${height}`);
     const nodes = [...this.#rows(), ...this.#columns()];
     if (this.seam_ms > this.from_ms && this.seam_ms < this.to_ms) nodes.push(...this.#seam());
-    for (const line of this.lines.toReversed()) nodes.push(svg("path", { class: `line ${line.me}`, d: linePath(line.points, this.from_ms, (at) => this.x(at), (v) => this.y(v)) }));
+    for (const line of this.lines.toReversed()) nodes.push(svg("path", { class: `line ${line.me}`, d: linePath(line.drawn ?? line.points, this.from_ms, (at) => this.x(at), (v) => this.y(v)) }));
     const named = this.lines.flatMap((line) => {
       const [at, value] = line.points.at(-1) ?? [0, null];
-      return line.tag === "" || value === null || at < this.to_ms - (this.to_ms - this.from_ms) / 20 ? [] : [{ line, value, y: this.y(value) }];
+      return line.tag === "" || value === null || at < this.to_ms - (this.to_ms - this.from_ms) / 20 ? [] : [{ line, value, y: this.y(line.drawn?.at(-1)[1] ?? value) }];
     });
     const heights = nameHeights(named.map(({ y }) => y), { gap: NAME_PX, top: this.pad.top, bottom: this.pad.top + this.box.h - 4 });
     for (const [i, { line, value }] of named.entries())

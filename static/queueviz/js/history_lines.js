@@ -1,5 +1,7 @@
 /* Lines of the History page that the browser computes from the newest values of queues: as `history_lines.py` does for the past. */
 
+import { calm, isSmall } from "./lag_lines.js";
+
 export const TOTAL = "total", OTHERS = "others", WORST = 3;
 
 const sum = (values) => values.reduce((all, value) => all + value, 0);
@@ -33,4 +35,17 @@ function combined(lines, combine) {
   const at_once = new Map();
   for (const line of lines) for (const [at, value] of line) at_once.set(at, [...(at_once.get(at) ?? []), value]);
   return [...at_once].sort((a, b) => a[0] - b[0]).map(([at, values]) => [at, values.includes(null) ? null : combine(values)]);
+}
+
+/**
+ * Points of lag as they are drawn: a queue's below ten messages, and the sums' while all these queues are below ten, as means.
+ * @param {[number, number | null][][]} queues @param {[number, number | null][][]} sums
+ */
+export function calmed(queues, sums) {
+  const small = queues.map((points) => new Set(points.filter(([, v]) => isSmall(v)).map(([at]) => at)));
+  const means = (points, isCalm) => {
+    const drawn = calm(points.map(([, v]) => v), isCalm && ((i) => isCalm(points[i][0])), (i) => points[i][0] / 1000);
+    return points.map(([at], i) => [at, drawn[i]]);
+  };
+  return [queues.map((points) => means(points)), sums.map((points) => means(points, (at) => small.every((times) => times.has(at))))];
 }

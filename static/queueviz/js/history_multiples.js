@@ -15,22 +15,22 @@ export class Multiples {
     this.scale = scale;
   }
 
-  /** @param {{ name: string, points: any[] }[]} lines @param {any[]} bands @param {{ from_ms: number, to_ms: number, value: (v: any) => string }} axes */
+  /** @param {{ name: string, points: any[], drawn?: any[] }[]} lines @param {any[]} bands @param {{ from_ms: number, to_ms: number, value: (v: any) => string }} axes */
   paint(lines, bands, { from_ms, to_ms, value }) {
     const top = topOf(lines, from_ms);
     const x = (at) => Math.min(W, Math.max(0, ((at - from_ms) / (to_ms - from_ms)) * W)), y = (v) => 2 + (1 - v / top) * (H - 4);
     const time = (at) => clock(at, 0, { millis: false });
     text(this.scale, t("history.scale", { top: value(top), begin: time(from_ms), end: time(to_ms) }));
-    for (const { name, points } of lines) {
+    for (const { name, points, drawn } of lines) {
       const figure = this.#figure(name), known = points.filter(([at, v]) => at >= from_ms && v !== null).map(([, v]) => v);
       const newest = value(points.at(-1)?.[1] ?? null), highest = value(known.length ? Math.max(...known) : null);
       text(figure.newest, newest);
       attr(figure.picture, "aria-label", t("history.queue", { name, value: newest, highest }));
-      const drawn = bands.filter((band) => (band.until_ms ?? to_ms) > from_ms);
+      const shown = bands.filter((band) => (band.until_ms ?? to_ms) > from_ms);
       figure.picture.replaceChildren(
-        ...drawn.map((band) => svg("rect", { class: "band", x: x(band.since_ms), width: Math.max(1, x(band.until_ms ?? to_ms) - x(band.since_ms)), y: 0, height: H })),
+        ...shown.map((band) => svg("rect", { class: "band", x: x(band.since_ms), width: Math.max(1, x(band.until_ms ?? to_ms) - x(band.since_ms)), y: 0, height: H })),
         svg("path", { class: "grid", d: `M0 ${H - 2}H${W}` }),
-        svg("path", { class: "line", d: linePath(points, from_ms, x, y) }),
+        svg("path", { class: "line", d: linePath(drawn ?? points, from_ms, x, y) }),
       );
     }
   }

@@ -5,17 +5,18 @@ const CALM_BELOW = 10, OVER_S = 10; // messages of a queue; seconds: two commits
 /** The sum of all queues at each second; null where one is unknown. @param {(number | null)[][]} ys */
 export const totals = (ys) => (ys[0] ?? []).map((_, at) => ys.reduce((sum, line) => (sum === null || line[at] === null ? null : sum + line[at]), /** @type {number | null} */ (0)));
 
-const isSmall = (value) => value !== null && value < CALM_BELOW;
+export const isSmall = (value) => value !== null && value < CALM_BELOW;
 
 /**
  * A line as it is drawn: exact, but where it `isCalm` the mean of the last ten seconds that were calm, too.
- * @param {(number | null)[]} line one value per second
+ * @param {(number | null)[]} line
  * @param {(at: number) => boolean} [isCalm]
+ * @param {(at: number) => number} [secondOf] of a value; without it, one value per second
  */
-export const calm = (line, isCalm = (at) => isSmall(line[at])) => line.map((value, at) => {
+export const calm = (line, isCalm = (at) => isSmall(line[at]), secondOf = (at) => at) => line.map((value, at) => {
   if (value === null || !isCalm(at)) return value;
   let sum = 0, seconds = 0;
-  for (let i = at; i >= 0 && i > at - OVER_S && line[i] !== null && isCalm(i); i--) (sum += /** @type {number} */ (line[i])), seconds++;
+  for (let i = at; i >= 0 && secondOf(at) - secondOf(i) < OVER_S && line[i] !== null && isCalm(i); i--) (sum += /** @type {number} */ (line[i])), seconds++;
   return sum / seconds;
 });
 

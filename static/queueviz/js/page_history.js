@@ -4,7 +4,7 @@ import { $, $$, json, text } from "./dom.js";
 import { downLines, knownText } from "./down_brokers.js";
 import { History } from "./history.js";
 import { HistoryChart } from "./history_chart.js";
-import { grouped, OTHERS, TOTAL, worstOf } from "./history_lines.js";
+import { calmed, grouped, OTHERS, TOTAL, worstOf } from "./history_lines.js";
 import { Multiples } from "./history_multiples.js";
 import { inOrder, shortNames } from "./names.js";
 import { lagOf, offset } from "./offsets.js";
@@ -109,11 +109,20 @@ function queueLines(live, seam_ms) {
   const drawn = worst.map((name, i) => ({ name: shorts.get(name), tag: shorts.get(name), me: `me-${i % 6}`, points: pointsOf(given, name, now.get(name), seam_ms) }));
   const total = { name: t("history.total"), tag: null, me: "me-total", points: pointsOf(given, TOTAL, now.get(TOTAL), seam_ms) };
   const others = { name: t("history.others", { n: rest }), tag: "", me: "me-others", points: pointsOf(given, OTHERS, now.get(OTHERS), seam_ms) };
-  if (worst.length < 2 && !rest) return drawn; // one queue is its own total
-  return [total, ...drawn, ...(rest ? [others] : [])];
+  const all = worst.length < 2 && !rest ? [] : [total, ...(rest ? [others] : [])]; // one queue is its own total
+  if (given.measure === "lag") calmDown(drawn, all);
+  return [...all.slice(0, 1), ...drawn, ...all.slice(1)];
+}
+
+/** Set what is drawn of these lines; the table and the values under the cursor are exact. */
+function calmDown(queues, all = []) {
+  const drawn = calmed(queues.map(({ points }) => points), all.map(({ points }) => points)).flat();
+  for (const [i, line] of [...queues, ...all].entries()) line.drawn = drawn[i];
 }
 
 function eachQueue(live) {
   const past = given.queues ?? { at_ms: [], lines: {} }, names = inOrder(new Set([...Object.keys(past.lines), ...(past.at_ms.length ? [] : live.keys())])), shorts = shortNames(names);
-  return names.map((name) => ({ name: shorts.get(name), points: pointsOf(past, name, live.get(name), past.at_ms.at(-1) ?? 0) }));
+  const lines = names.map((name) => ({ name: shorts.get(name), points: pointsOf(past, name, live.get(name), past.at_ms.at(-1) ?? 0) }));
+  if (given.measure === "lag") calmDown(lines);
+  return lines;
 }
