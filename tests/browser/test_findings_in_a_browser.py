@@ -96,6 +96,20 @@ def test_the_other_findings_open_in_place_and_keep_their_order(site: Site) -> No
         expect(more).to_be_focused()
 
 
+def test_a_member_that_hangs_is_crashed_from_its_finding_and_from_its_card(site: Site) -> None:
+    page, dialog = hung(site), site.page.locator("dialog#ask")
+    for where, button in (
+        ("", ".cons[data-actor=A] [data-act=CrashActor]"),
+        ("findings/", ".fi .btn.primary"),
+        ("", "#finding .btn.primary"),
+    ):
+        site.open(where)
+        page.locator(button).click()
+        expect(dialog.locator(".badge")).to_have_text("A")
+    dialog.get_by_role("button", name="Crash").click()
+    expect(page.locator(".cons[data-actor=A]")).to_contain_text("Crashed")
+
+
 def test_a_remedy_runs_after_its_sentence_only(site: Site) -> None:
     site.start("orders")
     page = site.page

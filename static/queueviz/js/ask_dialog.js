@@ -15,11 +15,11 @@ export async function openDialog(name, { actor, clock }) {
   dialog.removeAttribute("aria-label");
   if (actor !== null && form) {
     form.elements.actor.value = actor;
-    const card = $(`[data-actor="${CSS.escape(actor)}"]`);
+    const card = $(`[data-actor="${CSS.escape(actor)}"]:has(.badge)`); // not the button of a finding
     const letter = $("[data-letter]", dialog);
-    if (letter && card) {
-      letter.textContent = $(".badge", card).textContent;
-      letter.className = `badge ${[...card.classList].find((c) => c.startsWith("me-")) ?? ""}`;
+    if (letter) {
+      letter.textContent = card ? $(".badge", card).textContent : actor;
+      letter.className = `badge ${[...(card?.classList ?? [])].find((c) => c.startsWith("me-")) ?? ""}`;
     }
   }
   fill[name]?.(form, clock);
