@@ -143,19 +143,23 @@ class Tracker:
 def ranked(rows: list[tuple[Finding, int, int]], rules: dict[str, Rule]) -> tuple[OpenFinding, ...]:
     """Return the findings, the worst first, each with its cause among them; of equal ones the oldest first.
 
-    A finding is because of the first open one whose code its rule names and which touches one of its subjects.
+    A finding is because of the first open one whose code its rule names, which touches one of its subjects, and which
+    had begun when it opened.
     """
     rows = sorted(rows, key=lambda row: (WORST_FIRST.index(row[0].severity), row[1], row[0].key))
-    causes = {finding.key: _cause(finding, rows, rules) for finding, _, _ in rows}
+    causes = {finding.key: _cause(finding, opened_ms, rows, rules) for finding, _, opened_ms in rows}
     return tuple(
         OpenFinding(finding, since_ms, opened_ms, causes[finding.key]) for finding, since_ms, opened_ms in rows
     )
 
 
-def _cause(finding: Finding, rows: list[tuple[Finding, int, int]], rules: dict[str, Rule]) -> Key | None:
+def _cause(
+    finding: Finding, opened_ms: int, rows: list[tuple[Finding, int, int]], rules: dict[str, Rule]
+) -> Key | None:
+    begun = [other for other, since_ms, _ in rows if since_ms <= opened_ms and other.key != finding.key]
     for code in rules[finding.code].because_of:
-        for other, _, _ in rows:
-            if other.code == code and other.key != finding.key and are_related(other, finding):
+        for other in begun:
+            if other.code == code and are_related(other, finding):
                 return other.key
     return None
 

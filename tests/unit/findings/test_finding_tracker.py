@@ -91,6 +91,18 @@ def test_the_worst_is_first_and_a_consequence_names_its_cause() -> None:
     assert [each.because_of and each.because_of[0] for each in tracker.open] == [None, None, "down", None]
 
 
+def test_what_was_open_before_its_cause_began_has_another_cause() -> None:
+    cause, consequence = Condition("down"), Condition("slow", because_of="down")
+    tracker = Tracker([cause.rule, consequence.rule])
+    consequence.holds = True
+    for at_ms in (0, HOLD_MS):
+        tracker.update(view(at_ms))
+    cause.holds = True
+    for at_ms in (HOLD_MS + 1_000, 2 * HOLD_MS + 1_000):
+        tracker.update(view(at_ms))
+    assert {each.finding.code: each.because_of for each in tracker.open} == {"down": None, "slow": None}
+
+
 def test_after_a_gap_an_open_finding_stays_only_while_its_condition_holds() -> None:
     stays, goes, begun = Condition("stays"), Condition("goes"), Condition("begun")
     tracker = Tracker([each.rule for each in (stays, goes, begun)])
