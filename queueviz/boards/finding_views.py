@@ -71,14 +71,15 @@ class CheckView(NamedTuple):
 class FindingsView(TypedDict):
     """`at_ms` None: nothing is known, because the sandbox sleeps or has just begun.
 
-    `moves`: figures change without a fact of the journal, so a page fetches them again.  `begins`: too short a time
-    was looked at for some checks.
+    `crashed`: members whose processes crashed and did not start again.  `moves`: figures change without a fact of the
+    journal, so a page fetches them again.  `begins`: too short a time was looked at for some checks.
     """
 
     at_ms: int | None
     findings: list[FindingView]
     healthy: list[CheckView]
     unknown: list[CheckView]
+    crashed: list[str]
     errors: int
     warnings: int
     groups: int
@@ -104,6 +105,7 @@ def all_of(board: Place, readings: Readings) -> FindingsView:
         "at_ms": data["at_ms"],
         "healthy": [check for check in checks if check.holds],
         "unknown": [check for check in checks if not check.holds],
+        "crashed": _crashed(board),
         "groups": data["groups"],
         "topics": data["topics"],
         "brokers": data["brokers"],
@@ -120,6 +122,7 @@ def view_of(views: list[FindingView], rows: list[FindingRow]) -> FindingsView:
         "findings": views,
         "healthy": [],
         "unknown": [],
+        "crashed": [],
         "errors": severities.count("error"),
         "warnings": severities.count("warning"),
         "groups": 0,
@@ -128,6 +131,11 @@ def view_of(views: list[FindingView], rows: list[FindingRow]) -> FindingsView:
         "moves": False,
         "begins": False,
     }
+
+
+def _crashed(board: Place) -> list[str]:
+    members = [member for group in board.groups for member in group["members"]]
+    return sorted({member["actor"] for member in members if member.get("state") == "crashed" and member["actor"]})
 
 
 def _runs(board: Place) -> bool:

@@ -49,11 +49,38 @@ def test_members_stay_too_slow_until_the_lag_is_nearly_gone(stage: FindingStage)
     stage.act("ChangeActor", actor="shop", rate_per_s=2)
     stage.run(90)
     assert stage.codes == ["consumers_too_slow"]
-    assert "At this pace the lag is gone in" in stage.text(stage.tracker.open[0])
+    text = stage.text(stage.tracker.open[0])
+    assert text.startswith("The lag falls: over 30 s, 2 messages arrived per second, and members finished 3.3.")
+    assert "At this pace the lag is gone in" in text
     assert stage.closed == []
     stage.act("ChangeActor", actor="A", work_ms=[10, 10])
     stage.run(120)
     assert stage.codes == []
+
+
+def test_that_members_keep_up_is_unknown_while_the_lag_rises(stage: FindingStage) -> None:
+    """Seen on a board: "Healthy" while the lag rose from 22 to 228."""
+    stage.member("A", threads=1, work_ms=[10, 10])
+    stage.producer(10)
+    stage.run(60)
+    assert stage.checked("consumers_too_slow") == Checked(1, 1)
+    stage.act("ChangeActor", actor="A", work_ms=[300, 300])
+    stage.run(20)
+    assert stage.codes == []
+    assert stage.checked("consumers_too_slow") == Checked(0, 1)
+
+
+def test_a_remedy_says_if_the_threads_of_a_new_member_are_too_few(staged: Callable[..., FindingStage]) -> None:
+    stage = staged(queues=8)
+    for actor in ("A", "B"):
+        stage.member(actor, threads=1, work_ms=[500, 500])
+    stage.producer(11)
+    stage.run(120)
+    remedy = stage.only("consumers_too_slow").finding.remedy
+    assert remedy is not None
+    assert remedy.does is not None
+    assert remedy.does.sentence == "joins_few"
+    assert remedy.does.values == {"group": "svc", "members": 3, "queues": 8, "threads": 3, "needed": 6}
 
 
 @pytest.mark.parametrize("work_ms", [300, 150, 50])
@@ -239,6 +266,6 @@ def test_messages_that_a_crash_repeats_are_counted_with_the_reason(stage: Findin
     stage.act("CrashActor", actor="A")
     stage.run(30)
     [text] = [line.text for line in stage.opened if line.code == "delivered_again"]
-    assert text.endswith("A member crashed after it finished them and before it committed their offsets.")
+    assert text.endswith("A member crashed between the end of processing and the commit of the offset.")
     stage.run(90)
     assert stage.codes == []

@@ -129,6 +129,18 @@ def test_without_a_finding_the_line_counts_the_checks_and_is_never_green_where_o
     assert "Not checked yet." in part(visitor, mine, "finding")
 
 
+@pytest.mark.parametrize("name", ["finding", "findings"])
+def test_a_member_that_crashed_is_named_and_nothing_is_called_healthy(
+    visitor: Client, port: FakePort, mine: str, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    put(port, mine)
+    members = [{"actor": "A", "state": "crashed"}, {"actor": "B", "state": "running"}]
+    monkeypatch.setitem(SNAPSHOT, "groups", [{**SNAPSHOT["groups"][0], "members": members}])
+    page = part(visitor, mine, name)
+    assert "A crashed and has not started again." in page
+    assert "Healthy" not in page
+
+
 def test_checks_that_hold_are_called_healthy_only_where_nothing_is_wrong(
     visitor: Client, port: FakePort, mine: str
 ) -> None:

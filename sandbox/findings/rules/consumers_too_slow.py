@@ -52,6 +52,9 @@ def _drains(view: ClusterView, finding: Finding) -> Finding | None:
     if left_ms is not None and left_ms < DRAINED_MS:
         return None
     lasting = _finding(view, group, flow, busy)
+    if flow[1] > flow[0]:
+        rates, *others = lasting.says
+        lasting = replace(lasting, says=(rates._replace(sentence="falls"), *others))
     if left_ms is None or not falls_per_s / SAME_PACE <= before_per_s <= falls_per_s * SAME_PACE:
         return lasting
     figures = lasting.figures
@@ -68,7 +71,7 @@ def _is_held(view: ClusterView, group: GroupNow) -> bool:
 
 def _grows(view: ClusterView, group: GroupNow, stored: float, done: float) -> bool:
     """Return True if more arrives than is finished, and the lag is larger and grows faster than commits alone make."""
-    least_per_s = max(GROWS_PER_S, GROWS_SHARE * stored)
+    least_per_s = _least_per_s(stored)
     lag_per_s, lately_per_s = (
         view.history.trend_per_s(lag_key(group.name), window_ms=window_ms) for window_ms in (LAG_WINDOW_MS, LATELY_MS)
     )
@@ -80,6 +83,10 @@ def _grows(view: ClusterView, group: GroupNow, stored: float, done: float) -> bo
         and lately_per_s is not None
         and lately_per_s > 0
     )
+
+
+def _least_per_s(stored: float) -> float:
+    return max(GROWS_PER_S, GROWS_SHARE * stored)
 
 
 def _finding(
@@ -105,7 +112,7 @@ def _finding(
         ),
         marks=(marks.IN_OUT, marks.LAG, *(marks.threads(key) for key in busy or ())),
         touches=frozenset({f"group {group.name}", *(f"member {key}" for key in busy or ())}),
-        remedy=Remedy("add", "StartConsumer", {"group": group.name}, _joins(group)) if helps else None,
+        remedy=Remedy("add", "StartConsumer", {"group": group.name}, _joins(group, work)) if helps else None,
         reason=_reason(view, group, busy, helps=helps),
         figures=_figures(view, group, flow, work),
     )
@@ -148,8 +155,19 @@ def _rounded(per_s: float | None) -> float | None:
     return None if per_s is None else round(per_s, 1)
 
 
-def _joins(group: GroupNow) -> Said:
-    return say("joins", group=group.name, members=len(group.online()) + 1, queues=len(group.queues()))
+def _joins(group: GroupNow, work: Work | None) -> Said:
+    """Return what a new member does; if all members are always at work, also whether its threads are enough."""
+    members = group.online()
+    values = {"group": group.name, "members": len(members) + 1, "queues": len(group.queues())}
+    if work is None or not work.needed or len(work.members) < work.every:
+        return say("joins", **values)
+    newest = max(members.values(), key=lambda row: row["since_ms"] or 0)
+    threads = work.threads + (newest["threads"] or 0)
+    return (
+        say("joins", **values)
+        if threads >= work.needed
+        else say("joins_few", **values, threads=threads, needed=work.needed)
+    )
 
 
 def _is_room(group: GroupNow) -> bool:
@@ -205,15 +223,18 @@ def _too_much_alone(view: ClusterView, group: GroupNow, busy: dict[str, MemberRo
 
 
 def checks(view: ClusterView) -> Checked:
-    """Count the groups with members whose rates are known: not while a master is down."""
+    """Count the groups with members, and those of which it is known: not while a master is down, or the lag rises."""
     groups = [group for group in view.groups.values() if group.clustering and group.online()]
-    known = sum(
-        group.lag is not None
-        and all(queue.row["down"] is None for queue in group.queues())
-        and flow_of(view, group) is not None
-        for group in groups
-    )
-    return Checked(known, len(groups))
+    return Checked(sum(_keeps_up(view, group) for group in groups), len(groups))
+
+
+def _keeps_up(view: ClusterView, group: GroupNow) -> bool:
+    flow = flow_of(view, group)
+    if group.lag is None or flow is None or any(queue.row["down"] is not None for queue in group.queues()):
+        return False
+    stored, _ = flow
+    lately_per_s = view.history.trend_per_s(lag_key(group.name), window_ms=LATELY_MS) or 0
+    return group.lag < max(LEAST_LAG, COMMIT_S * stored) or lately_per_s < _least_per_s(stored)
 
 
 CODE = "consumers_too_slow"
@@ -223,6 +244,9 @@ RULE = Rule(
     hold_ms=HOLD_MS,
     sentences={
         "rates": "Over {window_ms}, {in_per_s} messages arrived per second, and members finished {out_per_s}.",
+        "falls": (
+            "The lag falls: over {window_ms}, {in_per_s} messages arrived per second, and members finished {out_per_s}."
+        ),
         "one_busy": Plural(
             "threads",
             "The {threads} thread of {who} is always at work.",
@@ -247,6 +271,10 @@ RULE = Rule(
         "drains": "At this pace the lag is gone in {left_ms}.",
         "add": "Add a member…",
         "joins": "A member like the newest one joins. The rebalance divides {queues} queues among {members} members.",
+        "joins_few": (
+            "A member like the newest one joins. The rebalance divides {queues} queues among {members} members. "
+            "Then there are {threads} threads; about {needed} are needed."
+        ),
         "orderly_limit": Plural(
             "queues",
             "One thread processes an ordered queue: only a faster listener or more than {queues} queue helps.",

@@ -57,7 +57,7 @@ RULE = Rule(
             "{again} message was delivered again within the last minute.",
             "{again} messages were delivered again within the last minute.",
         ),
-        "crash_before_commit": "A member crashed after it finished them and before it committed their offsets.",
+        "crash_before_commit": "A member crashed between the end of processing and the commit of the offset.",
         "reset": "A reset moved the group's offsets back.",
         "both": "{crash_before_commit} after a crash before the commit, {reset} after a reset.",
     },

@@ -4,6 +4,8 @@
 import { $, $$ } from "./dom.js";
 import { duration, remaining } from "./format.js";
 
+/* Findings that move, and a header that speaks of trouble before a finding opens. */
+const MAY_CHANGE = "[data-moves], .kpi.bad, .kpi .warn:not([hidden])";
 const LOOK_MS = 2000, AFTER_MS = 300, LEAST_MS = 4000, TICK_MS = 250;
 
 const lookNumber = (now_ms) => Math.floor((now_ms - AFTER_MS) / LOOK_MS);
@@ -20,7 +22,7 @@ export function keepFindingsFresh({ painter, clock }, least_ms = LEAST_MS) {
       ticked = performance.now();
       tickTimes(now);
     }
-    if (newest === look || performance.now() - asked < least_ms || document.hidden || !$("[data-moves]")) return;
+    if (newest === look || performance.now() - asked < least_ms || document.hidden || !$(MAY_CHANGE)) return;
     [look, asked] = [newest, performance.now()];
     document.body.dispatchEvent(new CustomEvent("queueviz:findings"));
   });

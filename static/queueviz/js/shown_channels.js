@@ -1,8 +1,8 @@
 /* Channels that a page draws, and the facts after which it fetches what is wrong again. */
 
-const FINDINGS = new Set(["FindingOpened", "FindingClosed", "SandboxWoken", "ClockChanged"]);
+const FINDINGS = new Set(["FindingOpened", "FindingClosed", "SandboxWoken", "ClockChanged", "MemberStateChanged"]);
 
-/** True if a fact may have opened or closed a finding. */
+/** True if a fact may have opened or closed a finding, or changed what is said where none is open. */
 export const touchFindings = (rows) => rows.some(({ type }) => FINDINGS.has(type));
 
 /** Follow a channel and paint it with the next frame; frozen pages acknowledge without painting. */
