@@ -102,6 +102,7 @@ def test_browser_and_server_write_numbers_alike(modules: Modules) -> None:
         assert (got, own) == (wanted, wanted), (name, value)
 
 
+CAPITAL_PX = 8  # the height of the labels' capitals
 offsets = st.integers(0, HUGE)
 PLACES = """({ scale, windowFor }, marks, min, max, span, width) => [50, windowFor([span])].map((window) => {
     const drawn = scale({ min: BigInt(min), max: BigInt(max), window, width, compact: width < 260 });
@@ -126,12 +127,13 @@ def test_marks_stand_in_the_order_of_their_numbers(
 
 
 @given(dice=st.randoms(use_true_random=False))
-def test_no_label_touches_another_and_nothing_is_nan(modules: Modules, dice: random.Random) -> None:
+def test_labels_are_whole_and_apart_and_nothing_is_nan(modules: Modules, dice: random.Random) -> None:
     (plan,) = plans(modules, [(any_row(dice), any_options(dice))])
     assert not any(re.search(r"nan|inf|e[+-]", path, re.IGNORECASE) for path in plan["paths"].values())
     lines: dict[float, list[tuple[float, float]]] = {}
     for x, y, anchor, text in plan["texts"].values():
         width = sum(2.2 if sign == formats.THIN else 6.15 for sign in text)
+        assert y >= CAPITAL_PX, text
         lines.setdefault(y, []).append((x - width, x) if anchor == "end" else (x, x + width))
     for spans in lines.values():
         for (_, end), (begin, _) in zip(sorted(spans), sorted(spans)[1:], strict=False):

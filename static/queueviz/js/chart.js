@@ -1,6 +1,6 @@
 /* Lag over five minutes: the total bold, queues thin. uPlot draws lines and axes and is fetched with the first chart;
    names of hot queues, event lines and bands of findings are ours, beside their lines instead of in a legend. */
-import { bandNodes, bandPlan, Bands, listBands, wordWidthIn } from "./bands.js";
+import { bandNodes, bandPlan, bandRoom, Bands, listBands, wordWidthIn } from "./bands.js";
 import { $, el, text } from "./dom.js";
 import { duration, number } from "./format.js";
 import { calmLines, calmSeconds, nameHeights, totals } from "./lag_lines.js";
@@ -120,8 +120,9 @@ export class LagChart {
     if (!plot || ys.length !== this.queues.length + 1) return;
     const box = { left: plot.over.offsetLeft, top: plot.over.offsetTop, h: plot.over.clientHeight };
     const nodes = [], x = box.left + plot.valToPos(0, "x");
-    const newest = this.drawn?.[0]?.at(-1) ?? null;
-    const named = [{ name: newest === null ? "" : number(Math.round(newest)), colour: "--text" }, ...this.queues.filter((q) => q.hot).slice(0, 3)]
+    const newest = this.drawn?.[0]?.at(-1) ?? null, lagOf = (q) => ys[this.queues.indexOf(q) + 1].at(-1) ?? -1;
+    const hottest = this.queues.filter((q) => q.hot).sort((a, b) => lagOf(b) - lagOf(a)).slice(0, 3);
+    const named = [{ name: newest === null ? "" : number(Math.round(newest)), colour: "--text" }, ...hottest]
       .map((line) => ({ ...line, value: this.drawn?.[this.queues.indexOf(/** @type {any} */ (line)) + 1]?.at(-1) ?? null })) // -1: the total
       .filter(({ value }) => value !== null)
       .map((line) => ({ ...line, y: box.top + plot.valToPos(line.value, "y") }));
@@ -134,13 +135,14 @@ export class LagChart {
     const plan = bandPlan(this.bands.list, { from_ms: this.now_ms - SPAN_S * 1000, to_ms: this.now_ms, width: plot.over.clientWidth, wordWidth: wordWidthIn(this.root) });
     nodes.push(...bandNodes(plan, box, box.top + 2));
     listBands(this.list, plan);
+    const wordTop = box.top + bandRoom(plan); // below the words of findings
     let last = null;
     for (const event of this.events) {
       const ago = (event.at_ms - this.now_ms) / 1000;
       if (ago < -SPAN_S || ago > 0) continue;
       const left = box.left + plot.valToPos(ago, "x");
       nodes.push(el("b", { class: event.plain ? "plain" : "", style: `left:${left}px;top:${box.top}px;height:${box.h}px` }));
-      if (last === null || left - last > 60) nodes.push(el("span", { class: `why ${event.plain ? "plain" : ""}`, style: `left:${left}px;top:${box.top}px` }, event.word));
+      if (last === null || left - last > 60) nodes.push(el("span", { class: `why ${event.plain ? "plain" : ""}`, style: `left:${left}px;top:${wordTop}px` }, event.word));
       last = left;
     }
     this.notes.replaceChildren(...nodes);

@@ -97,9 +97,9 @@ export class HistoryChart {
     for (const line of this.lines.toReversed()) nodes.push(svg("path", { class: `line ${line.me}`, d: linePath(line.drawn ?? line.points, this.from_ms, (at) => this.x(at), (v) => this.y(v)) }));
     const named = this.lines.flatMap((line) => {
       const [at, value] = line.points.at(-1) ?? [0, null];
-      return line.tag === "" || value === null || at < this.to_ms - (this.to_ms - this.from_ms) / 20 ? [] : [{ line, value, y: this.y(line.drawn?.at(-1)[1] ?? value) }];
+      return line.tag === "" || value === null || at < this.to_ms - (this.to_ms - this.from_ms) / 20 ? [] : [{ line, value: line.drawn?.at(-1)[1] ?? value }];
     });
-    const heights = nameHeights(named.map(({ y }) => y), { gap: NAME_PX, top: this.pad.top, bottom: this.pad.top + this.box.h - 4 });
+    const heights = nameHeights(named.map(({ value: v }) => this.y(v)), { gap: NAME_PX, top: this.pad.top, bottom: this.pad.top + this.box.h - 4 });
     for (const [i, { line, value }] of named.entries())
       if (heights[i] !== null) nodes.push(svg("text", { class: `name ${line.me}`, x: PAD.left + this.box.w + 6, y: heights[i] + 4 }, line.tag ?? this.value(value)));
     this.marks = svg("g");

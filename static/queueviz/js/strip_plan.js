@@ -119,7 +119,7 @@ export const textWidth = (text, k) => [...text].reduce((sum, sign) => sum + (sig
 
 /** Numbers beside the marks. Two lines, above and below; who comes first keeps the place, who would touch is left out. */
 function labels(row, { x, y, bottom, min, max, committed, memory, next, right }, o) {
-  const found = {}, k = o.k, below = bottom + 3 + 10 * k, above = y - 6;
+  const found = {}, k = o.k, below = bottom + 3 + 10 * k, above = Math.max(8 * k, y - 6); // whole in the lowest rows, too
   const lower = [], upper = [];
   const free = (line, a, b) => line.every(([c, d]) => b < c + 2 || a > d - 2);
   const put = (key, line, at, text, anchor) => {
