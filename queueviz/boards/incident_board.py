@@ -16,7 +16,6 @@ class LabLink(TypedDict):
     """The lab that explains an incident."""
 
     address: str
-    number: str
     title: str
 
 
@@ -67,7 +66,7 @@ def incident_texts(incident: Incident, labs: str) -> IncidentTexts:
         "cause": gettext(incident.cause),
         "mend": gettext(incident.mend),
         "until_ms": incident.until_ms,
-        "lab": {"address": f"{labs}#lab-{lab.slug}", "number": lab.number, "title": gettext(lab.title)},
+        "lab": {"address": f"{labs}#lab-{lab.slug}", "title": gettext(lab.title)},
         "markers": len(incident.markers),
     }
 

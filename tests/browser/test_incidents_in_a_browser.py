@@ -32,7 +32,7 @@ def test_it_opens_at_its_first_marker_and_keys_go_from_marker_to_marker(site: Si
     shown.get_by_role("link", name="The kill").click()
     expect(current).to_have_text(re.compile("The kill"))
     shown.locator("summary").click()
-    expect(shown.get_by_role("link", name=re.compile("lab 3"))).to_be_visible()
+    expect(shown.get_by_role("link", name=re.compile("the lab “Crash and clean stop”"))).to_be_visible()
     assert violations(site.page) == []
     site.page.set_viewport_size(PHONE)
     assert site.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
