@@ -278,11 +278,11 @@ async def _seen(who: Person, place: str, channels: list[str]) -> set[str]:
         await socket.send_to(text_data=orjson.dumps({"k": "sub", "ch": name, "after": "-1"}).decode())
     seen, ended = set(), set()
     while len(seen | ended) < len(channels):
-        heard = orjson.loads(await socket.receive_from(timeout=PATIENCE_S))
-        if heard["k"] == "end":
-            assert heard["reason"] == "unknown", heard
-            ended.add(heard["ch"])
-        elif "ch" in heard:
-            seen.add(heard["ch"])
+        message = orjson.loads(await socket.receive_from(timeout=PATIENCE_S))
+        if message["k"] == "end":
+            assert message["reason"] == "unknown", message
+            ended.add(message["ch"])
+        elif "ch" in message:
+            seen.add(message["ch"])
     await socket.disconnect()
     return seen

@@ -39,11 +39,11 @@ async def say(made: WebsocketCommunicator, **message: Any) -> None:
 
 
 async def hear(made: WebsocketCommunicator) -> dict[str, Any]:
-    """The next message that is no beat."""
+    """Return the next message that is no beat."""
     while True:
-        heard = orjson.loads(await made.receive_from(timeout=PATIENCE_S))
-        if heard["k"] != "beat":
-            return dict(heard)
+        message = orjson.loads(await made.receive_from(timeout=PATIENCE_S))
+        if message["k"] != "beat":
+            return dict(message)
 
 
 async def closing(made: WebsocketCommunicator) -> int:

@@ -19,6 +19,7 @@ from sandbox.control.rights import VERBS
 from tests.patience import PATIENCE_S
 from tests.web.clusters import SLUG, account, browser_of, cluster
 from tests.web.fake_port import FakePort
+from tests.web.tabs import hear
 
 pytestmark = pytest.mark.django_db
 
@@ -174,14 +175,7 @@ async def opened(client: Client | None) -> WebsocketCommunicator:
 
 async def subscribed(made: WebsocketCommunicator) -> dict[str, Any]:
     await made.send_to(text_data=orjson.dumps({"k": "sub", "ch": BOARD}).decode())
-    return await heard(made)
-
-
-async def heard(made: WebsocketCommunicator) -> dict[str, Any]:
-    while True:
-        said = orjson.loads(await made.receive_from(timeout=PATIENCE_S))
-        if said["k"] != "beat":
-            return dict(said)
+    return await hear(made)
 
 
 @pytest.fixture
@@ -217,6 +211,6 @@ async def test_who_loses_the_right_sees_the_picture_end(live: FakePort) -> None:
     friend = await opened(client)
     assert (await subscribed(friend))["k"] == "snap"
     await sync_to_async(row.viewers.clear)()
-    said = await heard(friend)
-    assert (said["k"], said["reason"]) == ("end", "forbidden")
+    message = await hear(friend)
+    assert (message["k"], message["reason"]) == ("end", "forbidden")
     await friend.disconnect()

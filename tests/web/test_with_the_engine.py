@@ -125,9 +125,9 @@ def test_a_deleted_sandbox_is_gone_from_the_disk(real_engine: Any, settings: Any
 async def _until(tab: WebsocketCommunicator, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     async with asyncio.timeout(PATIENCE_S):
         while True:
-            heard = orjson.loads(await tab.receive_from(timeout=PATIENCE_S))
-            if wanted(heard):
-                return dict(heard)
+            message = orjson.loads(await tab.receive_from(timeout=PATIENCE_S))
+            if wanted(message):
+                return dict(message)
 
 
 async def test_a_crash_is_seen_by_a_watching_tab(real_engine: Any) -> None:
